@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from prometheus_client import CollectorRegistry, generate_latest
 
 from vsched import __version__
-from vsched.cli import COMMANDS, cli
+from vsched.cli import COMMANDS_HELP, cli
 from vsched.version import LIBRARIES, UNKNOWN, build, checked_out, commit, user_agent
 from vsched.web.metrics.counters import Metrics
 
@@ -96,7 +96,7 @@ def test_the_command_says_it_to_programs(output: str, read: object) -> None:
 def test_a_variable_of_that_name_asks_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VSCHED_VERSION", "1")
     shown = CliRunner().invoke(cli, ["--help"])
-    assert all(name in shown.output for name in COMMANDS)
+    assert all(name in shown.output for name in COMMANDS_HELP)
 
 
 def test_servers_are_told_version_platform_and_commit() -> None:

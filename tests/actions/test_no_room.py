@@ -12,11 +12,11 @@ from tests.support.clusters import clusters
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.actions.allocate import allocate
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.enqueue import enqueue
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.pending import to_place
-from vsched.actions.placing import place_until_ready
 from vsched.actions.turns import JobTurns, next_of
 from vsched.actions.words import room_for
 from vsched.framework.classes import Segment

@@ -24,10 +24,10 @@ from tests.support.topologies import (
     opened,
     snapshot_of,
 )
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.pending import to_place
 from vsched.actions.places import gang_of, place_together
-from vsched.actions.placing import place_until_ready
 from vsched.actions.words import not_in, not_tried
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions

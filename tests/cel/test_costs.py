@@ -39,7 +39,7 @@ COSTS: dict[str, tuple[str, int]] = {
     "texts by their shorter one": ("self.text == 'abcdefghijk'", 4),
     "a text and one of which nothing is said": ("self.text == string(self.n)", 2 + 3 + 4),
     "presence": ("has(self.text) && has(self.map)", 2),
-    "the start of a text": ("self.text.startsWith('abcdefghijk')", 4),
+    "the beginning of a text": ("self.text.startsWith('abcdefghijk')", 4),
     "a part of a text": ("self.text.contains('abcdefghijk')", 2 + 4 * 2),
     "a pattern": ("self.text.matches('^[a-z]+$')", 2 + 5 * 2),
     "a pattern of an empty text": ("''.matches('^[a-z]+$')", 1 * 2),

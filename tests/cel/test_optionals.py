@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.cel import words
 from vsched.cel.devices import DeviceView, device_expression
 from vsched.cel.expressions import NotCompiled, NotEvaluated, compiled
 from vsched.cel.rewriting import rewritten
@@ -110,10 +111,10 @@ def test_the_answer_depends_on_the_attribute_alone(domain: str) -> None:
     ("text", "why"),
     [
         pytest.param("self.?nope.value()", "optional.none() dereference", id="the value of what is missing"),
-        pytest.param("self.hasValue()", "no such overload", id="a value that is not optional"),
-        pytest.param("self.a.b.?c.hasValue()", "no such overload", id="a field of a number"),
-        pytest.param("[1][?'a'].hasValue()", "no such overload", id="an item that has no position"),
-        pytest.param("[?1]", "no such overload", id="an optional item that is not optional"),
+        pytest.param("self.hasValue()", words.NO_OVERLOAD, id="a value that is not optional"),
+        pytest.param("self.a.b.?c.hasValue()", words.NO_OVERLOAD, id="a field of a number"),
+        pytest.param("[1][?'a'].hasValue()", words.NO_OVERLOAD, id="an item that has no position"),
+        pytest.param("[?1]", words.NO_OVERLOAD, id="an optional item that is not optional"),
         pytest.param('{"a": 1, ?"a": optional.of(2)}', "repeated key: a", id="an entry that is there already"),
     ],
 )
@@ -128,9 +129,9 @@ def test_an_optional_value_fails_for(text: str, why: str) -> None:
     [
         pytest.param("self.?a.hasValue(", "Syntax error", id="half an expression"),
         pytest.param("self.?a.optMap(x)", "unsupported syntax", id="a mapping without a body"),
-        pytest.param("nope.?a", "undeclared reference to 'nope'", id="a variable that nobody declared"),
-        pytest.param("__select(self, 'a')", "undeclared reference to '__select'", id="a function of our own"),
-        pytest.param("self.__items()", "undeclared reference to '__items'", id="a method of our own"),
+        pytest.param("nope.?a", words.undeclared("nope"), id="a variable that nobody declared"),
+        pytest.param("__select(self, 'a')", words.undeclared("__select"), id="a function of our own"),
+        pytest.param("self.__items()", words.undeclared("__items"), id="a method of our own"),
         pytest.param("self" + ".?a.orValue({})" * 20 + "." * 2, "Syntax error", id="a long chain that ends badly"),
     ],
 )

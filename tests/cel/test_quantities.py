@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.cel import quantities
+from vsched.cel import words
 from vsched.cel.quantities import NotAQuantity, amount, canonical, total
 
 _CANONICAL = {
@@ -39,11 +39,11 @@ def test_canonical(given_value: str | float, expected: str) -> None:
 
 
 _REFUSED = {
-    "letters are not a quantity": ("abc", quantities.WRONG_FORMAT),
-    "nothing is not a quantity": ("", quantities.WRONG_FORMAT),
-    "two points are not a number": ("1.2.3", quantities.WRONG_FORMAT),
-    "kilo is a small k": ("1K", quantities.WRONG_SUFFIX),
-    "a suffix needs a number": ("Gi", quantities.WRONG_NUMBER),
+    "letters are not a quantity": ("abc", words.WRONG_FORMAT),
+    "nothing is not a quantity": ("", words.WRONG_FORMAT),
+    "two points are not a number": ("1.2.3", words.WRONG_FORMAT),
+    "kilo is a small k": ("1K", words.WRONG_SUFFIX),
+    "a suffix needs a number": ("Gi", words.WRONG_NUMBER),
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from vsched.cli.ask import words as ask_words
 from vsched.cli.kubectl import COMPLETER, PLAIN, PLUGIN, called_as, reordered
 
 PROGRAM = Path(sys.executable).with_name("vsched")
@@ -78,7 +79,7 @@ def test_kubectl_finds_it_and_help_speaks_of_kubectl(kubectl: dict[str, str], tm
 def test_errors_and_exit_codes_pass_through(kubectl: dict[str, str]) -> None:
     refused = ran(kubectl, "vsched", "-n", "a", "job", "get", "b/c")
     assert refused.returncode == 1
-    assert "vsched: 'b/c' with -n a: which namespace is meant?" in refused.stderr
+    assert f"vsched: {ask_words.which_namespace('b/c', 'a')}" in refused.stderr
     assert ran(kubectl, "vsched", "nothing").returncode == 2
 
 

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vsched.explain.words import edits
 from vsched.framework.codes import Code
+from vsched.framework.words import jobs as jobs_words
+from vsched.plugins.words import jobs as plugin_words
 
 DEFAULT = """
 actions: "enqueue, allocate, backfill"
@@ -107,7 +110,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/a min=4 pods=4 cpu=1 queue=team",
         "job default/b min=2 pods=2 cpu=1 queue=team",
         Code.QUEUE_CAPABILITY,
-        "queue dept allows queue team 4 cpu: 4 held, 2 more asked",
+        "4 cpu: 4 held, 2 more asked",
         ("2 more cpu in queue dept (capability 6)",),
     ),
     "a queue is closed": Stuck(
@@ -123,7 +126,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=4",
         "job default/b min=1 pods=1 cpu=1 queue=nowhere",
         Code.QUEUE_NOT_FOUND,
-        "queue nowhere does not exist",
+        jobs_words.no_queue("nowhere"),
         ("queue nowhere created",),
         never=True,
     ),
@@ -133,7 +136,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=1 queue=q",
         Code.QUEUE_NOT_LEAF,
         "queue q has child queues",
-        ("queue leaf as its queue",),
+        (edits.as_its_queue("leaf"),),
         never=True,
     ),
     "its queue runs as many jobs as it may": Stuck(
@@ -142,7 +145,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=1 queue=q",
         Code.RUNNING_JOBS,
         "queue q runs 1 of at most 1 job",
-        ("2 running jobs in queue q (now 1)",),
+        (edits.running_jobs(2, "q", 1),),
         command="kubectl annotate queues.scheduling.volcano.sh q vsched.io/max-running-jobs=2 --overwrite",
     ),
     "it asks for more wall time than its queue allows": Stuck(
@@ -150,8 +153,8 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=4",
         "job default/b min=1 pods=1 cpu=1 vsched.io/wall-time=12m",
         Code.WALL_TIME,
-        "asks for 12m of wall time, and queue default allows 10m",
-        ("maxWallTime 720s of plugin wall-time in the policy",),
+        plugin_words.asks_for_too_long("12m", "10m", queue="default"),
+        (edits.argument("maxWallTime", "720s", "wall-time"),),
         never=True,
     ),
     "as much is admitted as the cluster is to be promised": Stuck(
@@ -160,7 +163,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=5 minResources=cpu:5",
         Code.QUEUE_ADMISSION,
         "admitted jobs may ask for 12 cpu: 8 held or reserved by them, 5 more asked",
-        ("minMember 4 (1 fewer)", "overcommit-factor 1.3 in the policy"),
+        ("minMember 4 (1 fewer)", edits.overcommit_factor(1.3)),
         phase="Inqueue",
     ),
     "others hold what its queue deserves, and nobody takes it back": Stuck(
@@ -169,7 +172,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=2 pods=2 cpu=1 queue=b",
         Code.RESOURCES,
         "too little cpu",
-        ("action reclaim in the policy",),
+        (edits.action("reclaim"),),
     ),
     "others hold what its queue deserves, and their queue lends nothing": Stuck(
         RECLAIM,
@@ -178,7 +181,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=2 pods=2 cpu=1 queue=b",
         Code.RESOURCES,
         "too little cpu",
-        ("queue a made reclaimable",),
+        (edits.queue_made_reclaimable("a"),),
     ),
     "a gang of eight with room for six": Stuck(
         PLAIN,
@@ -186,7 +189,11 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=8 pods=8 cpu=1",
         Code.GANG_SIZE,
         "the gang needs 8, 6 fit",
-        ("minMember 6 (2 fewer)", "750m cpu a pod instead of 1", "2 more cpu on a node like n1"),
+        (
+            "minMember 6 (2 fewer)",
+            edits.request_of_pods("750m", "cpu", "1"),
+            edits.more_on_node("2 more cpu", "n1"),
+        ),
         never=True,
     ),
     "a role has no room for its minimum": Stuck(
@@ -195,7 +202,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=5 roles=ps:1,worker:4\npods default/b 1 cpu=1 role=ps\npods default/b 4 cpu=1 role=worker",
         Code.ROLE_MINIMUM,
         "role",
-        ("800m cpu a pod instead of 1", "minTaskMember 3 of worker (1 fewer), and minMember 4"),
+        (edits.request_of_pods("800m", "cpu", "1"), edits.minimum_of_role(3, "worker", 1, 4)),
         never=True,
     ),
     "fewer pods exist than the gang needs": Stuck(
@@ -206,12 +213,12 @@ SITUATIONS: dict[str, Stuck] = {
         "2 of the gang's 4 pods exist",
         ("2 more pods",),
     ),
-    "pods of a role do not exist": Stuck(
+    "pods of a role are missing": Stuck(
         PLAIN,
         "node n1 cpu=4",
         "job default/b min=3 roles=ps:1,worker:2\npods default/b 2 cpu=1 role=worker",
         Code.GANG_INCOMPLETE,
-        "role ps has 0 of the 1 pod that it needs",
+        plugin_words.roles_lack_pods([("ps", 0, 1)], 0),
         ("1 more pod of role ps",),
     ),
     "scheduling gates hold its pods back": Stuck(
@@ -219,8 +226,8 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=4",
         "job default/b min=2\npods default/b 2 cpu=1 gated",
         Code.GATED,
-        "scheduling gates hold back 2 pods",
-        ("the scheduling gates of its pods removed",),
+        jobs_words.gated(2, more=False),
+        (edits.GATES_REMOVED,),
     ),
     "its PodGroup does not exist": Stuck(
         PLAIN,
@@ -228,7 +235,7 @@ SITUATIONS: dict[str, Stuck] = {
         "pods default/b 2 cpu=1",
         Code.NO_POD_GROUP,
         "",
-        ("PodGroup default/b created in queue default",),
+        (edits.podgroup_created("default/b", "default"),),
         never=True,
     ),
     "the only node with room is tainted": Stuck(
@@ -237,7 +244,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=4",
         Code.RESOURCES,
         "1 is tainted {gpu: yes}",
-        ("a toleration of the taint gpu=yes:NoSchedule", "the taint gpu=yes:NoSchedule removed from node n1"),
+        (edits.toleration("gpu=yes:NoSchedule"), edits.taint_removed("gpu=yes:NoSchedule", "node n1")),
         never=True,
     ),
     "all nodes are tainted": Stuck(
@@ -246,7 +253,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=4",
         Code.TAINTS,
         "2 nodes are tainted {gpu: yes}",
-        ("a toleration of the taint gpu=yes:NoSchedule",),
+        (edits.toleration("gpu=yes:NoSchedule"),),
         never=True,
     ),
     "the nodes with room are cordoned": Stuck(
@@ -272,7 +279,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=16",
         Code.RESOURCES,
         "no node has 16 cpu (largest: 12)",
-        ("12 cpu a pod instead of 16", "4 more cpu on a node like n2"),
+        (edits.request_of_pods("12", "cpu", "16"), edits.more_on_node("4 more cpu", "n2")),
         never=True,
     ),
     "there is room enough in all, and on no node": Stuck(
@@ -281,7 +288,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=3",
         Code.RESOURCES,
         "2 nodes have too little cpu",
-        ("2 cpu a pod instead of 3",),
+        (edits.request_of_pods("2", "cpu", "3"),),
     ),
     "the nodes are full, and another one would do": Stuck(
         PLAIN,
@@ -289,7 +296,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=2 pods=2 cpu=2 memory=4Gi",
         Code.GANG_SIZE,
         "too little cpu",
-        ("4 more cpu on a node like n1", "2 more nodes like n1"),
+        (edits.more_on_node("4 more cpu", "n1"), "2 more nodes like n1"),
         never=True,
     ),
     "its host port is taken": Stuck(
@@ -323,7 +330,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/w min=9 pods=4 cpu=1 queue=a\njob default/b min=1 pods=1 cpu=1 queue=q",
         Code.QUEUE_SHARE,
         "queue q deserves 4 cpu: 4 held, 1 more asked",
-        ("weight 2 for queue q (now 1)",),
+        (edits.weight(2, "q", 1),),
     ),
     "its namespace may hold no more": Stuck(
         PLAIN,
@@ -331,7 +338,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=2 pods=2 cpu=1",
         Code.NAMESPACE_CEILING,
         "namespace default",
-        ("a limit of 6 cpu in Consumer default/defaults",),
+        (edits.limit_of_consumer("6", "cpu", "default/defaults"),),
         limit="4",
     ),
     "the nodes are used too much": Stuck(
@@ -340,7 +347,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=1",
         Code.USAGE,
         "cpu usage above 80%",
-        ("usage threshold cpu at 95 %",),
+        (edits.usage_threshold("cpu", 95),),
     ),
     "a disruption budget forbids the only victims": Stuck(
         PREEMPT,
@@ -349,7 +356,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=2 pods=2 cpu=1 class=high",
         Code.BUDGET,
         "default/guard",
-        ("2 more evictions allowed by disruption budget default/guard",),
+        (edits.more_evictions(2, "default/guard"),),
     ),
     "those who run are as important": Stuck(
         PREEMPT,
@@ -365,7 +372,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 minResources=cpu:1",
         Code.ORDER,
         "waits behind",
-        ("overcommit-factor 1.3 in the policy",),
+        (edits.overcommit_factor(1.3),),
         phase="Inqueue",
     ),
     "a quota has no room for its minimum": Stuck(
@@ -374,7 +381,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=2 minResources=cpu:2",
         Code.QUOTA,
         "ResourceQuota small allows",
-        ("minMember 1 (1 fewer)", "1 more requests.cpu in resource quota default/small (5 in all)"),
+        ("minMember 1 (1 fewer)", edits.more_in_quota("1 more requests.cpu", "default/small", "5")),
         phase="Inqueue",
     ),
     "no node has a slot for another pod": Stuck(
@@ -383,7 +390,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=1",
         Code.RESOURCES,
         "no slot for another pod",
-        ("1 more pod slot on a node like n1",),
+        (edits.more_on_node("1 more pod slot", "n1"),),
     ),
     "its queue is for another group of nodes": Stuck(
         GROUPS,
@@ -391,7 +398,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=4 queue=q",
         Code.RESOURCES,
         "",
-        ("node group g1 added to those of queue q",),
+        (edits.node_group_added("g1", "q"),),
         never=True,
     ),
     "its queue is at its limit on a group of nodes": Stuck(
@@ -402,7 +409,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=3 queue=q",
         Code.NODE_GROUP,
         "node group",
-        ("3 more cpu in queue q on node group g1 (limit 5)",),
+        (edits.more_on_node_group("3 more cpu", "q", "g1", "5"),),
     ),
     "two things are in the way at once": Stuck(
         FLAT,

@@ -19,7 +19,9 @@ from tests.daemon.situations import (
     TREE,
     Stuck,
 )
+from vsched.explain.words import edits
 from vsched.framework.codes import Code
+from vsched.framework.words import jobs as jobs_words
 
 CLOSED = "scheduling.volcano.sh/queue-state=closed"
 PLAIN_PREEMPT = PREEMPT.replace(", {name: pdb}", "")
@@ -32,7 +34,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 minResources=memory:7Gi",
         Code.QUOTA,
         "ResourceQuota small allows",
-        ("minResources memory 4Gi", "3Gi more requests.memory in resource quota default/small (7Gi in all)"),
+        ("minResources memory 4Gi", edits.more_in_quota("3Gi more requests.memory", "default/small", "7Gi")),
         never=True,
         phase="Inqueue",
         command='{"spec":{"hard":{"requests.memory":"7Gi"}}}',
@@ -43,7 +45,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=2 minResources=gpu:6",
         Code.QUOTA,
         "ResourceQuota small allows",
-        ("4 more requests.example.com/gpu in resource quota default/small (6 in all)",),
+        (edits.more_in_quota("4 more requests.example.com/gpu", "default/small", "6"),),
         never=True,
         phase="Inqueue",
         command='"requests.example.com/gpu":"6"',
@@ -76,7 +78,14 @@ MORE: dict[str, Stuck] = {
         "job default/b min=2 pods=2 cpu=1 memory=1Gi gpu=1 queue=q",
         Code.QUEUE_CAPABILITY,
         "queue q",
-        ("2 more cpu in queue q (capability 6) and 2Gi more memory in queue q (capability 6Gi)",),
+        (
+            " and ".join(
+                [
+                    edits.more_in_queue("2 more cpu", "q", "capability", "6"),
+                    edits.more_in_queue("2Gi more memory", "q", "capability", "6Gi"),
+                ]
+            ),
+        ),
         command='{"spec":{"capability":{"cpu":"6"}}}',
     ),
     "its queue and the one above are at their capability": Stuck(
@@ -87,7 +96,14 @@ MORE: dict[str, Stuck] = {
         "job default/b min=2 pods=2 cpu=1 queue=team",
         Code.QUEUE_CAPABILITY,
         "queue team allows 4 cpu: 4 held, 2 more asked",
-        ("2 more cpu in queue team (capability 6) and 2 more cpu in queue dept (capability 6)",),
+        (
+            " and ".join(
+                [
+                    edits.more_in_queue("2 more cpu", "team", "capability", "6"),
+                    edits.more_in_queue("2 more cpu", "dept", "capability", "6"),
+                ]
+            ),
+        ),
         command="kubectl patch queues.scheduling.volcano.sh dept",
     ),
     "three queues one above the other are at their capability": Stuck(
@@ -109,7 +125,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=4 pods=4 cpu=1 queue=q",
         Code.RESOURCES,
         "too little cpu",
-        ("queue a made reclaimable and queue c made reclaimable",),
+        (" and ".join([edits.queue_made_reclaimable("a"), edits.queue_made_reclaimable("c")]),),
         command="kubectl patch queues.scheduling.volcano.sh c",
     ),
     "its queue deserves too little to take back more": Stuck(
@@ -118,7 +134,11 @@ MORE: dict[str, Stuck] = {
         "job default/b min=4 pods=4 cpu=1 queue=q",
         Code.RESOURCES,
         "too little cpu",
-        ("minMember 2 (2 fewer)", "500m cpu a pod instead of 1", "2 more cpu in queue q (deserved 4)"),
+        (
+            "minMember 2 (2 fewer)",
+            edits.request_of_pods("500m", "cpu", "1"),
+            "2 more cpu in queue q (deserved 4)",
+        ),
         command='{"spec":{"deserved":{"cpu":"4"}}}',
     ),
     "what another queue is guaranteed leaves too little": Stuck(
@@ -127,7 +147,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=7 queue=q",
         Code.QUEUE_SHARE,
         "what queue a is guaranteed leaves queue q 5 of 8 cpu at most: 7 asked",
-        ("5 cpu a pod instead of 7", "2 less cpu guaranteed to queue a (guarantee 1)"),
+        (edits.request_of_pods("5", "cpu", "7"), edits.less_guaranteed("2", "cpu", "a", "1")),
         never=True,
         command='{"spec":{"guarantee":{"resource":{"cpu":"1"}}}}',
     ),
@@ -137,7 +157,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=8 queue=q",
         Code.QUEUE_SHARE,
         "what queues a and c are guaranteed leaves queue q 2 of 8 cpu at most: 8 asked",
-        ("3 less cpu guaranteed to queue a (guarantee 0) and 3 less cpu guaranteed to queue c (guarantee 0)",),
+        (" and ".join([edits.less_guaranteed("3", "cpu", "a", "0"), edits.less_guaranteed("3", "cpu", "c", "0")]),),
         never=True,
         command='{"spec":{"guarantee":{"resource":{"cpu":"0"}}}}',
     ),
@@ -146,7 +166,7 @@ MORE: dict[str, Stuck] = {
         "node n1 cpu=4",
         "job default/b min=2 pods=2 cpu=1 minResources=cpu:20,memory:1Gi",
         Code.RESOURCES,
-        "the cluster has 4 cpu in all: 20 asked",
+        "20 asked",
         ("minResources cpu 4800m",),
         never=True,
         command='{"spec":{"minResources":{"cpu":"4800m"}}}',
@@ -206,7 +226,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=1",
         Code.RESOURCES,
         "too little cpu",
-        ("priority class above-0 created with value 1 and priority class above-0",),
+        (" and ".join([edits.priority_class_created("above-0", 1), edits.priority_class("above-0")]),),
         command="kubectl create priorityclass above-0 --value=1",
     ),
     "its queue is misspelt": Stuck(
@@ -214,8 +234,8 @@ MORE: dict[str, Stuck] = {
         "node n1 cpu=4\nqueue research\nqueue reserch-2 scheduling.volcano.sh/queue-state=closed",
         "job default/b min=1 pods=1 cpu=1 queue=reserch",
         Code.QUEUE_NOT_FOUND,
-        "queue reserch does not exist",
-        ("queue research as its queue",),
+        jobs_words.no_queue("reserch"),
+        (edits.as_its_queue("research"),),
         never=True,
         command='{"spec":{"queue":"research"}}',
     ),
@@ -224,7 +244,7 @@ MORE: dict[str, Stuck] = {
         f"node n1 cpu=4\nqueue research {CLOSED}",
         "job default/b min=1 pods=1 cpu=1 queue=reserch",
         Code.QUEUE_NOT_FOUND,
-        "queue reserch does not exist",
+        jobs_words.no_queue("reserch"),
         ("queue reserch created",),
         never=True,
         command="kubectl create -f -",
@@ -244,7 +264,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=1 queue=team",
         Code.QUEUE_CLOSED,
         "queue team is Closed",
-        ("queue dept opened and queue team opened",),
+        (" and ".join([edits.queue_opened("dept"), edits.queue_opened("team")]),),
         command="vsched queue open dept\nvsched queue open team",
     ),
     "its queue is kept off the only group of nodes": Stuck(
@@ -253,7 +273,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=4 queue=q",
         Code.NODE_GROUP,
         "in a node group of the queue",
-        ("node group g1 added to those of queue q",),
+        (edits.node_group_added("g1", "q"),),
         never=True,
         command='"op":"remove"',
     ),
@@ -263,7 +283,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=4 queue=q",
         Code.RESOURCES,
         "",
-        ("node group g1 added to those of queue q",),
+        (edits.node_group_added("g1", "q"),),
         never=True,
         command='"op":"test"',
     ),
@@ -275,7 +295,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=3 queue=q",
         Code.NODE_GROUP,
         "node group",
-        ("3 more cpu in queue q on node group g1 (limit 5)",),
+        (edits.more_on_node_group("3 more cpu", "q", "g1", "5"),),
         command='{"g1":{"cpu":"5","memory":"99Gi"},"g2":{"cpu":"1"}}',
     ),
     "the only node has two taints": Stuck(
@@ -285,8 +305,13 @@ MORE: dict[str, Stuck] = {
         Code.RESOURCES,
         "",
         (
-            "a toleration of the taint team=x:NoSchedule and a toleration of the taint dedicated:NoSchedule",
-            "the taint team=x:NoSchedule removed from node n1 and the taint dedicated:NoSchedule removed from node n1",
+            " and ".join([edits.toleration("team=x:NoSchedule"), edits.toleration("dedicated:NoSchedule")]),
+            " and ".join(
+                [
+                    edits.taint_removed("team=x:NoSchedule", "node n1"),
+                    edits.taint_removed("dedicated:NoSchedule", "node n1"),
+                ]
+            ),
         ),
         never=True,
         command="kubectl taint nodes n1 dedicated:NoSchedule-",
@@ -308,10 +333,10 @@ MORE: dict[str, Stuck] = {
         Code.RESOURCES,
         "",
         (
-            "1 cpu a pod instead of 1800m",
-            "800m more cpu on a node like n1",
-            "a toleration of the taint example.com/gpu=yes:NoSchedule",
-            "the taint example.com/gpu=yes:NoSchedule removed from node n2",
+            edits.request_of_pods("1", "cpu", "1800m"),
+            edits.more_on_node("800m more cpu", "n1"),
+            edits.toleration("example.com/gpu=yes:NoSchedule"),
+            edits.taint_removed("example.com/gpu=yes:NoSchedule", "node n2"),
         ),
         never=True,
         command="kubectl taint nodes n2 example.com/gpu=yes:NoSchedule-",
@@ -331,8 +356,8 @@ MORE: dict[str, Stuck] = {
         "node n1 cpu=4",
         "job default/b min=3\npods default/b 3 cpu=1 gated labels=app:web",
         Code.GATED,
-        "scheduling gates hold back 3 pods",
-        ("the scheduling gates of its pods removed",),
+        jobs_words.gated(3, more=False),
+        (edits.GATES_REMOVED,),
         command="kubectl patch pod b.2 -n default",
     ),
     "it names a priority class that does not exist": Stuck(
@@ -341,7 +366,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=1 class=gold",
         Code.UNSUPPORTED,
         "gold",
-        ("priority class gold created with value 0",),
+        (edits.priority_class_created("gold", 0),),
         never=True,
         command="kubectl create priorityclass gold --value=0",
     ),
@@ -351,7 +376,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=1 class=gold queue=q",
         Code.UNSUPPORTED,
         "silver",
-        ("priority class silver created with value 1",),
+        (edits.priority_class_created("silver", 1),),
         never=True,
         command="kubectl create priorityclass silver --value=1",
     ),
@@ -360,8 +385,8 @@ MORE: dict[str, Stuck] = {
         "node n1 cpu=2\nclass high 100\nclass low 1\njob default/a min=1 pods=2 cpu=1 class=low",
         "job default/b min=1 pods=1 cpu=1 class=hihg",
         Code.UNSUPPORTED,
-        "PriorityClass hihg does not exist",
-        ("priority class high", "priority class hihg created with value 2"),
+        jobs_words.no_priority_class("hihg"),
+        ("priority class high", edits.priority_class_created("hihg", 2)),
         never=True,
     ),
 }

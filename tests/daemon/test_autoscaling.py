@@ -13,6 +13,8 @@ from tests.daemon.preempting import of_class, priority_class
 from tests.support.killing import killed_for_real
 from tests.support.running import WRITTEN_SOON, condition_of, gang, node, nodes_of, podgroup, scheduling
 from tests.support.waiting import until
+from vsched.controllers import words as controllers_words
+from vsched.model import words as model_words
 from vsched.model.jobs.provisioning import CONSUMES
 from vsched.settings.load import default_text
 from vsched.sim.api.fault_plan import FaultInjector, FaultKind, plan_of
@@ -124,7 +126,7 @@ async def test_a_gang_asks_by_one_request_which_goes_once_it_runs(tmp_path: Path
         (template,) = cluster.client.list("podtemplates", "default")
         assert template["template"]["spec"]["containers"][0]["resources"]["requests"][GPU] == "1"
         await until(lambda: reasons(cluster, "a-") == {"Provisioning"})
-        await until(lambda: "nodes are asked for by ProvisioningRequest a-" in message(cluster, "a-0"))
+        await until(lambda: model_words.nodes_are_asked_for("ProvisioningRequest a-", "") in message(cluster, "a-0"))
         await until(lambda: len(nodes_of(cluster, "a-")) == 16)
         assert bought(cluster) == ["h100-0", "h100-1"]
         bound = cluster.client.get("pods", "default", "a-0")
@@ -230,7 +232,7 @@ async def test_nodes_that_are_provisioned_and_never_come_are_asked_for_again(imp
             await until(lambda end=attempt: [one["metadata"]["name"][-2:] for one in requests(cluster)] == [end])
             provision(cluster, requests(cluster)[0])
         await until(lambda: "2 ProvisioningRequests failed" in message(cluster, "a-0"))
-        why = "it was provisioned, but its nodes were not ready within 1s"
+        why = controllers_words.nodes_not_ready("1s")
         assert why in message(cluster, "a-0")
         told = [one for one in cluster.client.list("events", "default") if one.get("reason") == "ProvisioningFailed"]
         assert any(why in str(one.get("message") or one.get("note")) for one in told)

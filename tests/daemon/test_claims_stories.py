@@ -17,6 +17,8 @@ from tests.support.claiming import machine
 from tests.support.kubectl import KUBECTL, Kubectl
 from tests.support.running import condition_of, gang, nodes_of, pod, scheduling, status_of
 from tests.support.waiting import until, until_answered
+from vsched.cel import words as cel_words
+from vsched.framework.words import nodes as nodes_words
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
@@ -266,7 +268,7 @@ async def test_a_selector_that_fails_stops_its_pod_and_no_other(tmp_path: Path) 
             with_devices(pod("p-good"), "good"),
         )
         assert list(await told.runs(1)) == ["p-good"]
-        await told.says("p-broken", "no such key: generation")
+        await told.says("p-broken", cel_words.no_such_key("generation"))
 
 
 async def test_a_selector_that_is_no_cel_is_refused(tmp_path: Path) -> None:
@@ -284,7 +286,7 @@ async def test_all_devices_of_a_pool_are_had_once_all_of_its_slices_are_there(tm
             devices.resource_claim("all", devices.request("gpu", 0), namespace=NS),
             with_devices(pod("p-all"), "all"),
         )
-        await told.says("p-all", "cannot allocate all claims")
+        await told.says("p-all", nodes_words.TOO_FEW_DEVICES)
         second = devices.resource_slice("n1", [devices.device("gpu-1")], name="second", count=2)
         await told.apply(second)
         assert await told.runs(1) == {"p-all": "n1"}

@@ -11,7 +11,9 @@ from tests.support.explanations import Asking
 from tests.support.killing import is_free, member
 from tests.support.running import condition_of, nodes_of, podgroup, reasons_of, scheduling
 from tests.support.waiting import until
+from vsched.model import words as model_words
 from vsched.sim.cluster import Cluster
+from vsched.writes import words
 
 POLICY = """
 actions: "enqueue, allocate, backfill"
@@ -41,10 +43,10 @@ async def test_a_volume_that_is_not_bound_in_time_is_told_everywhere(tmp_path: P
         cluster.apply([podgroup("g", 2), member("g-0", "g", ("data",)), member("g-1", "g")])
         await until(lambda: messages(cluster, "g-0"))
         [told] = messages(cluster, "g-0")
-        assert told in {f"not bound to {node}: {LATE}" for node in ("n1", "n2")}
+        assert told in {words.not_bound_to(node, LATE) for node in ("n1", "n2")}
         assert "FailedBinding" not in reasons_of(cluster, "g-1"), "it has no part in it"
         assert messages(cluster, "g") == {f"not bound: {LATE}"}
-        said = f"what its gang claims could not be had: {LATE}"
+        said = model_words.NOT_HAD + LATE
         found = await Asking(daemon).until("explain/default/g?kind=PodGroup", message=said)
         assert [one["code"] for one in found["constraints"]] == ["Claim"]
         pod_found = await Asking(daemon).until("explain/default/g-0", state="starting")

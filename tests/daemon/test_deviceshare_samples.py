@@ -15,6 +15,7 @@ from tests.support.running import reasons_of, scheduling
 from tests.support.shell import KUBECTL, shell
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
+from vsched.framework.words import nodes as words
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
@@ -148,7 +149,7 @@ async def test_whole_gpus_stand_beside_those_in_parts(tmp_path: Path) -> None:
     async with samples(tmp_path) as here:
         await here.apply("whole")
         assert await here.running({"whole"}) == {"whole": ("whole-0", [""])}
-        await until(lambda: here.why("too-many") == "0/5 nodes are available: 5 Insufficient nvidia.com/gpu.")
+        await until(lambda: here.why("too-many") == words.none_available(5, "5 Insufficient nvidia.com/gpu"))
 
 
 async def test_npus_are_given_in_parts_and_whole(tmp_path: Path) -> None:

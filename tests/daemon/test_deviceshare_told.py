@@ -17,7 +17,9 @@ from tests.support.running import node, nodes_of, scheduling
 from tests.support.shell import KUBECTL, shell
 from tests.support.waiting import until, until_answered
 from vsched.cli import cli
+from vsched.explain.words import edits as words
 from vsched.sim.cluster import Cluster
+from vsched.web.words import answers as answers_words
 
 DEVICES = Path(__file__).parents[2] / "config" / "policies" / "devices.yaml"
 Obj = dict[str, Any]
@@ -88,7 +90,7 @@ async def test_parts_of_devices_are_told_everywhere() -> None:
         [one] = (await get("/devices?node=n1"))["nodes"]
         assert [each["taken"] for each in one["devices"]] == [60, 60]
         assert {each["holders"][0]["name"] for each in one["devices"]} == {"default/a", "default/b"}
-        assert "no node n9 is known here" in (await get("/devices?node=n9"))["error"]
+        assert answers_words.no_node("n9") in (await get("/devices?node=n9"))["error"]
 
         found = await metrics()
         assert found["shared_number GPU-0 n1"] == 1
@@ -120,7 +122,7 @@ async def test_what_is_said_to_help_helps(tmp_path: Path) -> None:
 
         cluster.apply([large])
         found = await asking.until("explain/default/large?kind=Pod", state="waits")
-        said = "600 volcano.sh/vgpu-memory a container instead of 900"
+        said = words.request_of_containers(600, "volcano.sh/vgpu-memory", 900)
         assert said in [one["message"] for one in found["changes"]]
         cluster.client.delete("pods", "default", "large")
         cluster.apply([vgpu_pod("larger", 601, 10), vgpu_pod("fits", 600, 10)])

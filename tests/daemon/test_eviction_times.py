@@ -21,6 +21,7 @@ from tests.support.running import (
     scheduling,
 )
 from tests.support.waiting import until
+from vsched.plugins.words import jobs as words
 from vsched.sim.cluster import Cluster
 
 POLICY = """
@@ -96,7 +97,7 @@ async def test_a_job_is_ended_when_its_wall_time_is_over_and_does_not_start_agai
         await until(lambda: set(nodes_of(cluster)) == {"old-0", "old-1"})
         await until(lambda: not nodes_of(cluster))
         await until(lambda: over().get("status") == "True")
-        assert over()["message"] == "its wall time of 3s is over"
+        assert over()["message"] == words.wall_time_over("3s")
 
         cluster.apply([one for one in gang("old", 2) if one["kind"] == "Pod"])
         await digested(cluster, daemon)
@@ -125,7 +126,7 @@ async def test_a_native_podgroup_whose_wall_time_is_over_stays_ended_after_a_res
             await until(lambda: set(nodes_of(cluster)) == {"old-0", "old-1"})
             await until(lambda: not nodes_of(cluster))
             await until(lambda: conditions().get("WallTimeOver", {}).get("status") == "True")
-            assert conditions()["WallTimeOver"]["message"] == "its wall time of 3s is over"
+            assert conditions()["WallTimeOver"]["message"] == words.wall_time_over("3s")
             assert conditions()["PodGroupInitiallyScheduled"]["status"] == "True"
             await until(lambda: "WallTime" in reasons_of(cluster, "old"))
 

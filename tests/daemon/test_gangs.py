@@ -17,7 +17,9 @@ from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation
+from vsched.explain.words.reasons import grouped_by_owner
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
+from vsched.mirror.state import words
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.workloads import built_in_table, load_table
 from vsched.sim.api.fault_plan import FaultInjector, FaultKind, FaultPlan, FaultRule
@@ -171,7 +173,7 @@ async def test_pods_that_come_before_their_owner_wait_for_it() -> None:
         await digested(cluster, daemon)
         assert not nodes_of(cluster)
         assert not groups(cluster)
-        why = "it waits for PodGang chat-0, which its label grove.io/podgang names, which has not been seen yet"
+        why = words.waits_for_owner("PodGang", "chat-0", words.which_label_names("grove.io/podgang"))
         assert why in (await explained(daemon, "chat-0-decode-0")).message
         make(cluster, obj)
         await until(lambda: len(nodes_of(cluster)) == 3)
@@ -286,7 +288,7 @@ async def test_an_edit_of_the_owner_reaches_the_podgroup() -> None:
         obj["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = 2
         (made,) = cluster.client.list(PODGROUPS, "default")
         notes = (await explained(daemon, made["metadata"]["name"])).notes
-        assert "its pods were grouped by their owner PyTorchJob bert: 4 start together (1 master, 3 worker)" in notes
+        assert grouped_by_owner("PyTorchJob bert", 4, "1 master, 3 worker") in notes
         make(cluster, obj)
         await until(lambda: groups(cluster) == {"PyTorchJob bert": (3, {"master": 1, "worker": 2})})
         await until(lambda: len(nodes_of(cluster)) == 3)

@@ -21,7 +21,10 @@ from tests.support.queue_commands import queue
 from tests.support.running import has_listed, node, scheduling
 from tests.support.vcjob_cluster import VCJOBS, job, phase, pods, task, vcjob
 from tests.support.waiting import until
+from vsched.controllers.flows import words as flows_words
+from vsched.controllers.vcjobs import words as vcjobs_words
 from vsched.daemon.app import Daemon
+from vsched.daemon.words import calls as words
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -103,13 +106,13 @@ async def test_kubectl_is_told_what_is_wrong_with_a_job_and_what_cannot_be_chang
         image = '[{"op": "replace", "path": "/spec/tasks/0/template/spec/containers/0/image", "value": "alpine"}]'
         said = await kubectl("patch", "vcjob", "train", "--type=json", "-p", image, code=1)
         where = "spec.tasks[0].template.spec.containers[0].image"
-        assert f"{where}: 'alpine' (expected 'busybox' as before)" in said
+        assert vcjobs_words.may_not_change(where, "'alpine'", "'busybox'") in said
         count = '[{"op": "add", "path": "/spec/%s", "value": %d}]'
         for path, value in (("minAvailable", 1), ("tasks/0/minAvailable", 0), ("tasks/0/replicas", 3)):
             await kubectl("patch", "vcjob", "train", "--type=json", "-p", count % (path, value))
         await until(lambda: len(pods(cluster, "train")) == 3)
         said = await kubectl("patch", "vcjob", "train", "--type=json", "-p", count % ("minAvailable", 4), code=1)
-        assert "spec.minAvailable: 4 is more than the 3 replicas of all tasks" in said
+        assert vcjobs_words.minimum_above_total(4, vcjobs_words.replicas_of_all_tasks(3)) in said
         left_out = '[{"op": "remove", "path": "/spec/queue"}, {"op": "remove", "path": "/spec/plugins/svc"}]'
         await kubectl("patch", "vcjob", "train", "--type=json", "-p", left_out)
         await kubectl("label", "vcjob", "train", "a=b")
@@ -129,11 +132,11 @@ async def test_a_flow_that_runs_in_circles_is_refused_when_it_is_made_and_when_i
     async with reviewed() as (cluster, _):
         cluster.write_kubeconfig(tmp_path / "config")
         said = await kubectl("create", "-f", "-", given=json.dumps(circle), code=1)
-        assert "spec.flows: a -> b -> a depend on each other" in said
+        assert flows_words.depend_on_each_other("a -> b -> a") in said
         line = {**circle, "spec": {"flows": [{"name": "a"}, flows[1]], "jobRetainPolicy": "retain"}}
         await kubectl("create", "-f", "-", given=json.dumps(line))
         said = await kubectl("apply", "-f", "-", given=json.dumps(circle), code=1)
-        assert "spec.flows: a -> b -> a depend on each other" in said
+        assert flows_words.depend_on_each_other("a -> b -> a") in said
 
 
 async def test_the_queue_has_to_be_there_and_open_and_a_leaf() -> None:
@@ -145,8 +148,8 @@ async def test_the_queue_has_to_be_there_and_open_and_a_leaf() -> None:
             return await denied(daemon, vcjob("train", task("worker", 1), queue=name))
 
         assert await said("below") == ""
-        assert await said("nowhere") == "spec.queue: queue 'nowhere' does not exist"
-        assert await said("shut") == "spec.queue: queue shut is Closed (expected one that is open)"
+        assert await said("nowhere") == words.no_queue("nowhere")
+        assert await said("shut") == words.queue_not_open("shut", "Closed")
         children = "has child queues (expected a queue without any)"
         assert await said("above") == f"spec.queue: queue above {children}"
         assert await said("root") == f"spec.queue: queue root {children}"
@@ -158,7 +161,7 @@ async def test_the_queue_has_to_be_there_and_open_and_a_leaf() -> None:
 async def test_what_passes_and_what_cannot_be_answered() -> None:
     good, bad = vcjob("train", task("worker", 1)), vcjob("train", task("worker", 1), maxRetry=-1)
     async with reviewed() as (cluster, daemon):
-        assert await denied(daemon, bad) == "spec.maxRetry: -1 (expected 0 or more)"
+        assert await denied(daemon, bad) == vcjobs_words.too_small("spec.maxRetry", -1, 0)
         assert await denied(daemon, bad, bad) == "", "a bad one that stays as it is, as when it loses its finalizers"
         assert await denied(daemon, bad, good, subResource="status") == ""
         assert await denied(daemon, None, bad) == "", "a deletion"
@@ -228,5 +231,5 @@ async def test_jobs_that_the_daemon_makes_for_others_are_reviewed_too() -> None:
             return [each["message"] for each in found if each["reason"] == "FailedCreate"]
 
         await until(lambda: events())
-        assert "spec.queue: queue 'nowhere' does not exist" in events()[0]
+        assert words.no_queue("nowhere") in events()[0]
         assert cluster.client.list(VCJOBS, "default") == []

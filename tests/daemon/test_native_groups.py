@@ -26,6 +26,8 @@ from tests.support.running import (
 )
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
+from vsched.framework.words import jobs as jobs_words
+from vsched.mirror.state import words as state_words
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 Obj = dict[str, Any]
@@ -189,7 +191,7 @@ async def test_pods_wait_for_their_group_and_are_told_so() -> None:
         cluster.apply(members("late", 1))
         await until(lambda: condition_of(cluster.client.get("pods", "default", "late-0"), "PodScheduled"))
         why = condition_of(cluster.client.get("pods", "default", "late-0"), "PodScheduled")["message"]
-        assert why == ("PodGroup.scheduling.k8s.io default/late does not exist: its pods wait for it to be created")
+        assert why == (jobs_words.no_group("PodGroup.scheduling.k8s.io default/late"))
         cluster.apply([group("late", 1)])
         await until(lambda: len(nodes_of(cluster)) == 1)
 
@@ -197,7 +199,7 @@ async def test_pods_wait_for_their_group_and_are_told_so() -> None:
 async def test_a_group_of_two_schedulers_waits_whole_in_the_words_of_kube_scheduler() -> None:
     async with world(node("n1")) as (cluster, _):
         cluster.apply([group("g", 1), *members("g", 2), member("other", "g", schedulerName="default-scheduler")])
-        sentence = "all pods in a single pod group should have the same .spec.schedulerName set"
+        sentence = state_words.SAME_SCHEDULER
         await until(lambda: sentence in told(cluster, "g").get("message", ""))
         assert not nodes_of(cluster)
         cluster.client.delete("pods", "default", "other")

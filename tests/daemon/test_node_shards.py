@@ -7,6 +7,7 @@ from typing import Any
 from tests.support.builders import merged
 from tests.support.running import condition_of, gang, node, nodes_of, scheduling, status_of
 from tests.support.waiting import until
+from vsched.controllers import words
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -73,4 +74,4 @@ async def test_where_nobody_serves_the_kind_all_nodes_are_used() -> None:
         async with scheduling(cluster.url, sharding_mode="hard", sharding_name="ours") as daemon:
             await until(lambda: len(nodes_of(cluster, "g")) == 2)
             told = daemon.health.ready().details["nodeShard"]
-            assert told["problem"] == "NodeShards cannot be listed, so all nodes are used"
+            assert told["problem"] == words.NODESHARDS_CANNOT_BE_LISTED

@@ -12,6 +12,7 @@ from tests.support.hypernodes import hypernode_object
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.shell import KUBECTL, shell
 from tests.support.waiting import until, until_answered
+from vsched.explain.words.edits import end_of
 from vsched.sim.cluster import Cluster
 from vsched.writes.status.domains import ALLOCATED_HYPERNODE
 
@@ -75,7 +76,7 @@ async def test_the_rack_of_a_gang_is_told_everywhere() -> None:
         rooms = {each["name"]: each["room"] for each in found["places"]["domains"]}
         assert (rooms["r1"], rooms["r2"]) == (0, 1)
         assert {each["domain"] for each in found["changes"]} <= {"r1", "r2", "r3", "spine"}
-        assert any(each["message"].startswith("the end of job default/one, in r1") for each in found["changes"])
+        assert any(each["message"].startswith(end_of("job default/one, in r1")) for each in found["changes"])
 
 
 @pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")

@@ -10,6 +10,7 @@ import structlog
 from tests.support.running import gang, nodes_of, pod, scheduling
 from tests.support.waiting import until
 from vsched.daemon.observe.progress import Progress
+from vsched.daemon.words import log as words
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import Statistics
 from vsched.sim.cluster import Cluster
@@ -103,4 +104,4 @@ async def test_progress_is_in_the_log() -> None:
     assert {name: complete[name] for name in ("nodes", "pods", "left_out")} == {"nodes": 1, "pods": PODS, "left_out": 0}
     assert len(complete) <= len(("event", "log_level")) + 10
     watches = {line["resource"]: (line["log_level"], line["state"]) for line in lines if line["event"] == "watch"}
-    assert watches["nodepools.karpenter.sh"] == ("info", "not served, not needed")
+    assert watches["nodepools.karpenter.sh"] == ("info", words.NOT_NEEDED)

@@ -9,6 +9,7 @@ import pytest
 from tests.support.kubectl import KUBECTL, Kubectl
 from tests.support.running import nodes_of, scheduling
 from tests.support.waiting import until
+from vsched.mirror.ingest.words.groups import role_twice
 from vsched.sim.cluster import Cluster
 
 POLICY = Path(__file__).parents[2] / "config" / "policies" / "roles.yaml"
@@ -55,4 +56,4 @@ async def test_kubectl_shows_what_is_wrong_with_the_annotations(tmp_path: Path) 
         await kubectl("apply", "-f", "-", given=GROUP.replace("ps,worker", "ps,ps"))
 
         await until(lambda: any("in one group twice" in found["message"] for found in cluster.client.list("events")))
-        assert "volcano.sh/task-topology-affinity]: role 'ps' is in one group twice" in await kubectl("get", "events")
+        assert role_twice("volcano.sh/task-topology-affinity]", "ps") in await kubectl("get", "events")

@@ -12,6 +12,7 @@ from tests.support.hypernodes import hypernode_object
 from tests.support.kubectl import KUBECTL, Kubectl
 from tests.support.running import condition_of, node, nodes_of, pod, podgroup, scheduling
 from tests.support.waiting import until
+from vsched.plugins.words import jobs as words
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -71,7 +72,7 @@ async def test_each_segment_gets_a_rack_and_the_gang_a_block(tmp_path: Path) -> 
         await apply(*TREE, pod("other"))
         await until(lambda: nodes_of(cluster) == {"other": "r1-a"})
         await apply(GROUP, segment("a"))
-        lacking = "not enough pods exist for its sub-groups: segment has 1 of 2 sub-groups of 4 pods"
+        lacking = words.sub_groups_lack_pods("segment has 1 of 2 sub-groups of 4 pods")
         await until(lambda: why(cluster) == ("NotEnoughPodsOfTask", lacking))
         assert list(nodes_of(cluster)) == ["other"]
 

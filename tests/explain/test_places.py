@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.topologies import RACKS, Tree, snapshot_of
+from vsched.cli.show import words
 from vsched.cli.show.drawing import look_for
 from vsched.cli.show.places import places_table
 from vsched.explain.explaining import explain
@@ -127,7 +128,7 @@ def test_of_many_domains_the_fullest_and_the_roomiest_are_listed_and_all_are_cou
     assert len(names) == 1 + LISTED_MAX
     assert [(one.domains, one.listed) for one in found.places.tiers] == [(40, LISTED_MAX), (1, 1)]
     lines = text_of(found)
-    assert lines[-1] == "and 34 more domains of tier 1 (rack)"
+    assert lines[-1] == words.more_domains("34 more domains", 1, " (rack)")
 
 
 def text_of(found: Explanation) -> list[str]:
@@ -147,7 +148,7 @@ def test_a_terminal_shows_the_tree() -> None:
         "top 3 8 4 of 4 (not allowed)",
         "b1 2 (block) 4 4 of 4 (not allowed)",
     ]
-    assert text_of(explained(RUNS, RACK))[1:3] == ["its pods are in r1, tier 1", "domain tier nodes its pods"]
+    assert text_of(explained(RUNS, RACK))[1:3] == [words.pods_are_in("r1", 1), "domain tier nodes its pods"]
 
 
 SEGMENT = SubGroupPolicy("seg", size=2, minimum=2, match_keys=("seg",), topology=RACK)
@@ -174,8 +175,8 @@ def test_sub_groups_are_told_with_their_own_domains() -> None:
     ]
     assert (found.places.asks, found.places.domain) == ("as close as possible", "r1")
     assert text_of(found)[-2:] == [
-        f"sub-group seg/b has 0 pods of at least 2 on nodes; asks for {rack}",
-        f"sub-group seg/a has 2 pods of at least 2 on nodes, in r1, tier 1; asks for {rack}",
+        words.has_on_nodes("sub-group seg/b", "0 pods", 2, "", words.and_asks_for(rack)),
+        words.has_on_nodes("sub-group seg/a", "2 pods", 2, ", in r1, tier 1", words.and_asks_for(rack)),
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
-from vsched.actions.allocate import PlacingArgs
+from vsched.actions.placing import PlacingArgs
 from vsched.framework.obstacles import no_such_queue
 from vsched.framework.points.extension import NoArgs
 from vsched.framework.policy import Policy
@@ -50,8 +50,8 @@ def test_tasks_that_are_placed_or_gated_are_not_pending() -> None:
 
 
 def test_arguments_of_an_action_are_those_of_the_policy_else_its_defaults() -> None:
-    told = Policy((), (), {"allocate": PlacingArgs(error_cache=False)})
+    told = Policy((), (), {"backfill": PlacingArgs(error_cache=False)})
 
-    assert opened("node n1", told).args("allocate", PlacingArgs).error_cache is False
-    assert opened("node n1", told).args("backfill", PlacingArgs).error_cache is True
+    assert opened("node n1", told).args("backfill", PlacingArgs).error_cache is False
+    assert opened("node n1", told).args("preempt", PlacingArgs).error_cache is True
     assert opened("node n1", told).args("allocate", NoArgs) == NoArgs()

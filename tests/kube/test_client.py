@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -29,6 +30,7 @@ from vsched.kube.errors import (
     TooManyRequests,
     UnexpectedAnswer,
 )
+from vsched.kube.words import answers as words
 
 QUICK = ClientSettings(
     timeout_seconds=2.0,
@@ -125,17 +127,17 @@ ODD_ANSWERS: dict[str, tuple[Reply, type[ApiError], str]] = {
     "a login page instead of an object": (
         body(LOGIN, content_type="text/html"),
         UnexpectedAnswer,
-        "200: answered with a web page titled 'Sign in', not JSON: is the server URL that of a Kubernetes API?",
+        "200: " + words.web_page(" titled 'Sign in'"),
     ),
     "a page for what is not found": (
         body(LOGIN, 404, "text/html"),
         UnexpectedAnswer,
-        "404: answered with a web page titled 'Sign in', not JSON: is the server URL that of a Kubernetes API?",
+        "404: " + words.web_page(" titled 'Sign in'"),
     ),
     "a redirect to a login": (
         body(b"", 302, "text/plain", Location="https://sso.example/"),
         UnexpectedAnswer,
-        "302: redirects to https://sso.example/: is the server URL that of a Kubernetes API?",
+        "302: " + words.redirects("https://sso.example/"),
     ),
     "the text of an unknown group": (
         body(b"404 page not found\n", 404, "text/plain"),
@@ -150,7 +152,7 @@ ODD_ANSWERS: dict[str, tuple[Reply, type[ApiError], str]] = {
     "a JSON list": (
         body([1]),
         UnexpectedAnswer,
-        "200: answered with a JSON list, expected an object; the answer starts with '[1]'",
+        "200: " + words.starts_with(words.not_an_object("list"), "[1]"),
     ),
     "an empty refusal": (body(b"", 403, "text/plain"), Forbidden, "403: Forbidden"),
 }
@@ -239,7 +241,7 @@ async def test_a_server_that_is_not_there_is_unavailable_even_for_a_repeatable_p
 async def test_a_closed_client_says_so(server: StubServer) -> None:
     client = ApiClient(Connection(server.url), QUICK)
     await client.close()
-    with pytest.raises(Unavailable, match="the client is closed"):
+    with pytest.raises(Unavailable, match=re.escape(words.CLIENT_IS_CLOSED)):
         await client.get(POD)
 
 

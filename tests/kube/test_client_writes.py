@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 
 import orjson
@@ -15,6 +16,8 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders, Headers, bearer
 from vsched.kube.client import MERGE_PATCH, ApiClient, ClientSettings
 from vsched.kube.errors import Conflict, ServerError, TooManyRequests, Unauthorized, UnexpectedAnswer
+from vsched.kube.words import answers as words
+from vsched.kube.words import auth as auth_words
 
 POD = "/api/v1/namespaces/ns/pods/p"
 QUICK = ClientSettings(timeout_seconds=5.0, connect_seconds=5.0, answer_bytes=300)
@@ -73,9 +76,9 @@ async def test_no_answer_is_unavailable_with_its_cause() -> None:
             with pytest.raises(Unavailable, match=problem):
                 await client.write("POST", path, b"{}")
         assert told == [("POST", 0)] * 3
-        with pytest.raises(BadInput, match="letters that cannot be in a URL"):
+        with pytest.raises(BadInput, match=re.escape(auth_words.LETTERS_NOT_IN_URL)):
             await client.write("POST", "/a b", b"{}")
-    with pytest.raises(Unavailable, match="the client is closed"):
+    with pytest.raises(Unavailable, match=re.escape(words.CLIENT_IS_CLOSED)):
         await client.write("POST", POD, b"{}")
     async with ApiClient(Connection(server.url), QUICK) as client:
         with pytest.raises(Unavailable, match=r"Cannot connect to host 127\.0\.0\.1"):

@@ -10,6 +10,7 @@ import pytest
 
 from tests.kube.stub_server import status
 from vsched.kube.errors import BY_CODE, Gone, ServerError, error_from_answer, error_from_status, retry_after_seconds
+from vsched.kube.words import answers as words
 
 WAITS = {
     "seconds": ("3", 3.0),
@@ -45,7 +46,7 @@ def test_a_fresh_continue_token_is_kept() -> None:
 
 
 def test_an_unknown_code_has_words() -> None:
-    assert str(error_from_answer("GET /x", 599, {}, b"")) == "GET /x: 599: no reason given"
+    assert str(error_from_answer("GET /x", 599, {}, b"")) == "GET /x: 599: " + words.NO_REASON
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,9 @@ import pytest
 from vsched.errors import BadPolicy
 from vsched.framework.registry import Registry
 from vsched.settings import load_file, load_text
+from vsched.settings.words import metrics as metrics_words
+from vsched.settings.words import policy as policy_words
+from vsched.settings.words import reading as reading_words
 
 ACTIONS = 'actions: "enqueue, allocate, backfill"\n'
 TIERS = "tiers:\n- plugins:\n  - name: gang\n"
@@ -31,17 +34,17 @@ def plugin(text: str) -> str:
 BAD_TOPS = {
     "an empty file": ("", ["1: empty; expected a policy with actions and tiers"]),
     "only comments": ("# nothing\n", ["1: empty; expected a policy with actions and tiers"]),
-    "a list at the top": ("- a\n- b\n", ["1: expected a mapping with actions and tiers at the top, got a list"]),
-    "a word at the top": ("policy\n", ["1: expected a mapping with actions and tiers at the top, got 'policy'"]),
-    "an explicit null": ("~\n", ["1: expected a mapping with actions and tiers at the top, got nothing"]),
-    "two documents": (GOOD + "---\n" + GOOD, ["5: a second document begins here; expected one policy"]),
+    "a list at the top": ("- a\n- b\n", ["1: " + policy_words.mapping_expected("a list")]),
+    "a word at the top": ("policy\n", ["1: " + policy_words.mapping_expected("'policy'")]),
+    "an explicit null": ("~\n", ["1: " + policy_words.mapping_expected("nothing")]),
+    "two documents": (GOOD + "---\n" + GOOD, ["5: " + reading_words.second_document("policy")]),
     "a period that is none": (
         GOOD + "schedulePeriod: 0s\n",
-        ["5: schedulePeriod: expected a duration such as 30s or 1m30s > 0s and <= 3600s, got '0s'"],
+        ["5: schedulePeriod: " + reading_words.expected(f"{reading_words.DURATION} > 0s and <= 3600s", "'0s'")],
     ),
     "a colon where a value ends": (
         "actions: allocate\nconfigurations:\n- name: enqueue:\n",
-        ["3: not YAML: a ':' where none can be; drop it, or put the value in quotes (column 16)"],
+        ["3: " + reading_words.not_yaml(reading_words.STRAY_COLON, " (column 16)")],
     ),
     "a tab": ("actions:\n\t- a\n", ["2: not YAML: found character '\\t' that cannot start any token (column 1)"]),
     "an unknown alias": ("actions: *x\n", ["1: not YAML: found undefined alias 'x' (column 10)"]),
@@ -51,61 +54,64 @@ BAD_TOPS = {
     ),
     "an unknown key, close to one": (GOOD + "metric: {}\n", ["5: metric: unknown key; did you mean 'metrics'?"]),
     "an unknown key, close to none": (GOOD + "colour: blue\n", ["5: colour: unknown key"]),
-    "a key twice": (GOOD + "actions: allocate\n", ["5: actions: the same key twice (first on line 1)"]),
-    "a list as a key": (GOOD + "? [a]\n: b\n", ["5: a key must be a plain word (no merge keys, lists or mappings)"]),
+    "a key twice": (GOOD + "actions: allocate\n", ["5: actions: " + reading_words.key_twice(1)]),
+    "a list as a key": (GOOD + "? [a]\n: b\n", ["5: " + reading_words.PLAIN_KEY_EXPECTED]),
     "a tag": (
         GOOD + "metrics: !!python/object:os.system {}\n",
-        ["5: metrics: the tag 'tag:yaml.org,2002:python/object:os.system' has no meaning in a policy"],
+        ["5: metrics: " + reading_words.unknown_tag("tag:yaml.org,2002:python/object:os.system", "policy")],
     ),
     "no actions": (
         TIERS,
-        ['1: actions: missing; expected a comma separated text such as "enqueue, allocate, backfill"'],
+        ["1: actions: missing; expected " + policy_words.ACTIONS_EXPECTED],
     ),
     "empty actions": (
         'actions: " "\n' + TIERS,
-        ['1: actions: expected a comma separated text such as "enqueue, allocate, backfill", got an empty text'],
+        ["1: actions: " + reading_words.expected(policy_words.ACTIONS_EXPECTED, policy_words.EMPTY_TEXT)],
     ),
     "actions as a list": (
         "actions: [allocate]\n" + TIERS,
-        ['1: actions: expected a comma separated text such as "enqueue, allocate, backfill", got a list'],
+        ["1: actions: " + reading_words.expected(policy_words.ACTIONS_EXPECTED, "a list")],
     ),
-    "a comma too many": ("actions: allocate,\n" + TIERS, ["1: actions[1]: a name is missing between the commas"]),
+    "a comma too many": (
+        "actions: allocate,\n" + TIERS,
+        ["1: actions[1]: " + policy_words.NAME_MISSING_BETWEEN_COMMAS],
+    ),
     "an action misspelled": (
         "\nactions: enqueue, alocate\n" + TIERS,
         ["2: actions[1]: unknown action 'alocate'; did you mean 'allocate'?"],
     ),
-    "no tiers": (ACTIONS, ["1: tiers: missing; expected a list of tiers with plugins"]),
+    "no tiers": (ACTIONS, ["1: tiers: " + policy_words.TIERS_MISSING]),
     "tiers without any": (
         ACTIONS + "tiers: []\n",
-        ["2: tiers: expected a list of tiers with plugins, got an empty list"],
+        ["2: tiers: " + policy_words.tiers_expected(policy_words.EMPTY_LIST)],
     ),
-    "tiers as a mapping": (ACTIONS + "tiers: {}\n", ["2: tiers: expected a list of tiers with plugins, got a mapping"]),
+    "tiers as a mapping": (ACTIONS + "tiers: {}\n", ["2: tiers: " + policy_words.tiers_expected("a mapping")]),
     "a tier that is a word": (
         ACTIONS + "tiers:\n- gang\n",
-        ["3: tiers[0]: expected a mapping with plugins, got 'gang'"],
+        ["3: tiers[0]: " + policy_words.tier_expected("'gang'")],
     ),
     "a tier without plugins": (
         ACTIONS + "tiers:\n- plugins: []\n",
-        ["3: tiers[0].plugins: expected a list of at least one plugin"],
+        ["3: tiers[0].plugins: " + policy_words.PLUGINS_EXPECTED],
     ),
     "a misspelled key of a tier": (
         ACTIONS + "tiers:\n- plugin:\n  - name: gang\n",
         [
             "3: tiers[0].plugin: unknown key; did you mean 'plugins'?",
-            "3: tiers[0].plugins: expected a list of at least one plugin",
+            "3: tiers[0].plugins: " + policy_words.PLUGINS_EXPECTED,
         ],
     ),
     "configurations as a mapping": (
         GOOD + "configurations: {}\n",
-        ["5: configurations: expected a list of actions with arguments, got a mapping"],
+        ["5: configurations: " + policy_words.configurations_expected("a mapping")],
     ),
     "a configuration of nobody": (
         GOOD + "configurations:\n- arguments: {}\n",
-        ["6: configurations[0].name: missing; expected the name of an action"],
+        ["6: configurations[0].name: " + policy_words.ACTION_NAME_MISSING],
     ),
     "a configuration that is a word": (
         GOOD + "configurations:\n- allocate\n",
-        ["6: configurations[0]: expected a mapping with the name of an action, got 'allocate'"],
+        ["6: configurations[0]: " + policy_words.action_expected("'allocate'")],
     ),
     "a configuration of an unknown action": (
         GOOD + "configurations:\n- name: alocate\n",
@@ -113,7 +119,7 @@ BAD_TOPS = {
     ),
     "a configuration twice": (
         GOOD + "configurations:\n- name: allocate\n- name: allocate\n",
-        ["7: configurations[1].name: action 'allocate' is there twice (first on line 6)"],
+        ["7: configurations[1].name: " + policy_words.action_twice("allocate", 6)],
     ),
     "a misspelled key of a configuration": (
         GOOD + "configurations:\n- name: allocate\n  argument: {}\n",
@@ -146,7 +152,7 @@ BAD_PLUGINS = {
     ),
     "a plugin of the field that is not here yet": (
         "- name: gang\n- name: sla\n  arguments:\n    sla-waiting-time: 1h",
-        ["5: tiers[0].plugins[1].name: plugin 'sla' does not exist in vsched yet"],
+        ["5: tiers[0].plugins[1].name: " + policy_words.plugin_not_yet("sla")],
     ),
     "a misspelled switch": (
         "- name: gang\n- name: drf\n  enableJobOrdr: false",
@@ -158,54 +164,50 @@ BAD_PLUGINS = {
     ),
     "both spellings of one switch": (
         "- name: gang\n  enableJobOrder: true\n  enabledJobOrder: true",
-        ["6: tiers[0].plugins[0].enabledJobOrder: the same switch twice (first on line 5)"],
+        ["6: tiers[0].plugins[0].enabledJobOrder: " + policy_words.switch_twice(5)],
     ),
     "a switch that is a number": (
         "- name: gang\n  enableJobOrder: 1",
-        ["5: tiers[0].plugins[0].enableJobOrder: expected true or false, got '1'"],
+        ["5: tiers[0].plugins[0].enableJobOrder: " + policy_words.flag_expected("'1'")],
     ),
     "a switch that is a list": (
         "- name: gang\n  enableJobOrder: []",
-        ["5: tiers[0].plugins[0].enableJobOrder: expected true or false, got a list"],
+        ["5: tiers[0].plugins[0].enableJobOrder: " + policy_words.flag_expected("a list")],
     ),
     "a quoted yes": (
         "- name: gang\n  enableJobOrder: 'yes'",
-        ["5: tiers[0].plugins[0].enableJobOrder: expected true or false, got 'yes'"],
+        ["5: tiers[0].plugins[0].enableJobOrder: " + policy_words.flag_expected("'yes'")],
     ),
     "no name": (
         "- enableJobOrder: true",
-        ["4: tiers[0].plugins[0].name: missing; expected the name of a plugin"],
+        ["4: tiers[0].plugins[0].name: " + policy_words.PLUGIN_NAME_MISSING],
     ),
     "a plugin that is a word": (
         "- gang",
-        ["4: tiers[0].plugins[0]: expected a mapping with the name of a plugin, got 'gang'"],
+        ["4: tiers[0].plugins[0]: " + policy_words.plugin_expected("'gang'")],
     ),
     "a plugin twice": (
         "- name: gang\n- name: drf\n- name: gang",
-        ["6: tiers[0].plugins[2].name: plugin 'gang' is there twice (first on line 4)"],
+        ["6: tiers[0].plugins[2].name: " + policy_words.plugin_twice("gang", 4)],
     ),
     "proportion with capacity": (
         "- name: proportion\n- name: capacity",
         [
-            "5: tiers[0].plugins[1].name: plugin 'capacity' does not exist in vsched yet",
-            "5: tiers[0].plugins[1].name: proportion and capacity both divide the cluster among queues; "
-            "use one of them",
+            "5: tiers[0].plugins[1].name: " + policy_words.plugin_not_yet("capacity"),
+            "5: tiers[0].plugins[1].name: " + policy_words.PROPORTION_AND_CAPACITY,
         ],
     ),
     "hierarchical drf with proportion in its tier": (
         "- name: drf\n  enabledHierarchy: true\n- name: proportion",
-        [
-            "6: tiers[0].plugins[1].name: drf with enableHierarchy and proportion in one tier contradict each other; "
-            "use one, or separate tiers"
-        ],
+        ["6: tiers[0].plugins[1].name: " + policy_words.DRF_AND_PROPORTION],
     ),
     "arguments as a list": (
         "- name: binpack\n  arguments: [1]",
-        ["5: tiers[0].plugins[0].arguments: expected a mapping of arguments, got a list"],
+        ["5: tiers[0].plugins[0].arguments: " + reading_words.arguments_expected("a list")],
     ),
     "an argument for a plugin that takes none": (
         "- name: gang\n  arguments:\n    weight: 1",
-        ["6: tiers[0].plugins[0].arguments.weight: unknown argument: none are taken here"],
+        ["6: tiers[0].plugins[0].arguments.weight: " + reading_words.NO_ARGUMENTS],
     ),
     "a misspelled argument": (
         "- name: binpack\n  arguments:\n    binpack.wieght: 1",
@@ -213,7 +215,7 @@ BAD_PLUGINS = {
     ),
     "an argument flat and nested": (
         "- name: binpack\n  arguments:\n    binpack.cpu: 1\n    binpack:\n      cpu: 2",
-        ["8: tiers[0].plugins[0].arguments.binpack.cpu: given twice (first on line 6)"],
+        ["8: tiers[0].plugins[0].arguments.binpack.cpu: " + reading_words.given_twice(6)],
     ),
     "a word for a number": (
         "- name: binpack\n  arguments:\n    binpack.cpu: lots",
@@ -230,13 +232,14 @@ BAD_PLUGINS = {
     "an octal number": (
         "- name: binpack\n  arguments:\n    binpack.cpu: 010",
         [
-            "6: tiers[0].plugins[0].arguments.binpack.cpu: expected a whole number, got '010': "
-            "a leading zero means octal in YAML; write the number without it"
+            "6: tiers[0].plugins[0].arguments.binpack.cpu: "
+            + reading_words.expected(reading_words.WHOLE_NUMBER, "'010'")
+            + reading_words.LEADING_ZERO
         ],
     ),
     "a number for a boolean": (
         "- name: predicates\n  arguments:\n    predicate.CacheEnable: 1",
-        ["6: tiers[0].plugins[0].arguments.predicate.CacheEnable: expected true or false, got '1'"],
+        ["6: tiers[0].plugins[0].arguments.predicate.CacheEnable: " + policy_words.flag_expected("'1'")],
     ),
     "infinity": (
         "- name: overcommit\n  arguments:\n    overcommit-factor: .inf",
@@ -273,7 +276,7 @@ BAD_ARGUMENTS = {
     ),
     "a number where keys are expected": (
         "thresholds: 80",
-        ["6: thresholds: expected a mapping with thresholds.cpu, thresholds.mem; got '80'"],
+        ["6: thresholds: " + reading_words.keys_expected("thresholds.cpu, thresholds.mem", "'80'")],
     ),
     "a misspelled nested key": (
         "thresholds:\n  cpus: 80",
@@ -281,19 +284,25 @@ BAD_ARGUMENTS = {
     ),
     "a time without a unit": (
         "interval: 30",
-        ["6: interval: expected a duration such as 30s or 1m30s >= 0s, got '30'"],
+        ["6: interval: " + reading_words.expected(f"{reading_words.DURATION} >= 0s", "'30'")],
     ),
-    "a time below zero": ("patience: -1s", ["6: patience: expected a duration such as 30s or 1m30s >= 0s, got '-1s'"]),
+    "a time below zero": (
+        "patience: -1s",
+        ["6: patience: " + reading_words.expected(f"{reading_words.DURATION} >= 0s", "'-1s'")],
+    ),
     "none of the alternatives": ("be_cpu: [1]", ["6: be_cpu: expected a whole number or text, got a list"]),
-    "a word for a list": ("strategies: low", ["6: strategies: expected a list, got 'low'"]),
-    "a word for a struct in a list": ("strategies: [low]", ["6: strategies[0]: expected a mapping, got 'low'"]),
+    "a word for a list": ("strategies: low", ["6: strategies: " + reading_words.list_expected("'low'")]),
+    "a word for a struct in a list": (
+        "strategies: [low]",
+        ["6: strategies[0]: " + reading_words.mapping_expected("'low'")],
+    ),
     "a struct in a list without what it needs": (
         "strategies:\n- params: {cpu: 1}",
         ["7: strategies[0].name: missing; expected text"],
     ),
     "a plain yes for text": (
         "strategies:\n- name: yes",
-        ["7: strategies[0].name: expected text, got 'yes': a plain yes is a boolean in YAML; put it in quotes"],
+        ["7: strategies[0].name: " + reading_words.expected("text", "'yes'") + reading_words.plain_boolean("yes")],
     ),
     "a member of a family in a list": (
         "strategies:\n- name: x\n  params:\n    cpu: low",
@@ -301,7 +310,7 @@ BAD_ARGUMENTS = {
     ),
     "a number for a member that is a struct": (
         "resources.gpu: 3",
-        ["6: resources.gpu: expected a mapping with resources.<name>.weight, resources.<name>.type; got '3'"],
+        ["6: resources.gpu: " + reading_words.keys_expected("resources.<name>.weight, resources.<name>.type", "'3'")],
     ),
     "a misspelled key of a family": (
         "resources:\n  gpu:\n    wieght: 1",
@@ -328,15 +337,15 @@ BAD_METRICS = {
     ),
     "no address": (
         "type: prometheus",
-        ["5: metrics: address: missing; a prometheus source needs one, such as http://192.168.0.10:9090"],
+        ["5: metrics: " + metrics_words.address_missing("prometheus")],
     ),
     "an address that is none": (
         "address: 192.168.0.10:9090",
-        ["6: metrics.address: expected a URL such as http://prometheus:9090"],
+        ["6: metrics." + metrics_words.ADDRESS_EXPECTED],
     ),
     "no time between questions": (
         "interval: 0s",
-        ["6: metrics.interval: expected a duration such as 30s or 1m30s > 0s, got '0s'"],
+        ["6: metrics.interval: " + reading_words.expected(f"{reading_words.DURATION} > 0s", "'0s'")],
     ),
     "an unknown key, nested": (
         "tls:\n  insecureSkipVerfy: true",
@@ -346,38 +355,38 @@ BAD_METRICS = {
         "elasticsearch.indx: a",
         ["6: metrics.elasticsearch.indx: unknown argument; did you mean 'elasticsearch.index'?"],
     ),
-    "basicauth of nobody": ("basicauth: 'true'", ["5: metrics: username: missing; basicauth needs one"]),
+    "basicauth of nobody": ("basicauth: 'true'", ["5: metrics: " + metrics_words.USERNAME_MISSING]),
     "no time for an answer": (
         "timeout: 0s",
-        ["6: metrics.timeout: expected a duration such as 30s or 1m30s > 0s, got '0s'"],
+        ["6: metrics.timeout: " + reading_words.expected(f"{reading_words.DURATION} > 0s", "'0s'")],
     ),
     "a password of two places": (
         "passwordEnv: A\npasswordFile: /b",
-        ["7: metrics.passwordFile: given besides passwordEnv; one of them is enough"],
+        ["7: " + metrics_words.given_besides("metrics.passwordFile", "passwordEnv")],
     ),
     "a password of two places, nested": (
         "elasticsearch:\n  password: a\n  passwordSecret: {namespace: n, name: b, key: c}",
-        ["5: metrics: elasticsearch.passwordSecret: given besides elasticsearch.password; one of them is enough"],
+        ["5: metrics: " + metrics_words.given_besides("elasticsearch.passwordSecret", "elasticsearch.password")],
     ),
     "half a Secret": (
         "tokenSecret: {name: login}",
-        ["5: metrics: tokenSecret.namespace: missing; a Secret is named by namespace, name and key"],
+        ["5: metrics: " + metrics_words.part_of_secret_missing("token", "namespace")],
     ),
     "a token and a password": (
         "basicauth: true\nusername: me\ntoken: t",
-        ["6: metrics.basicauth: a name and a password are not used together with a token"],
+        ["6: metrics." + metrics_words.PASSWORD_AND_TOKEN],
     ),
     "a certificate without its key": (
         "tls.certFile: /client.pem",
-        ["5: metrics: tls.keyFile: missing; a client certificate and its key are needed together"],
+        ["5: metrics: " + metrics_words.tls_missing("keyFile")],
     ),
     "a label that is none": (
         "instanceLabel: 'node) or vector(1'",
-        ["6: metrics.instanceLabel: expected the name of a label, such as instance"],
+        ["6: metrics." + metrics_words.LABEL_EXPECTED],
     ),
     "an address with a question in it": (
         "address: http://prometheus:9090/?a=b",
-        ["6: metrics.address: expected a URL such as http://prometheus:9090"],
+        ["6: metrics." + metrics_words.ADDRESS_EXPECTED],
     ),
 }
 
@@ -401,7 +410,7 @@ def test_a_flood_of_problems_is_cut(registry: Registry) -> None:
     text = GOOD + "".join(f"x{at}: 1\n" for at in range(500))
     found = problems(text, registry)
     assert len(found) == 101
-    assert found[-1] == "policy.yaml: and 400 more problems"
+    assert found[-1] == reading_words.more_problems("policy.yaml", 400)
 
 
 def test_a_problem_is_one_printable_line_whatever_the_file_holds(registry: Registry) -> None:
@@ -421,12 +430,12 @@ DEEP = ["[" * 5000, "a: " + "[" * 100 + "]" * 100, "a: &a [*a]"]
 
 @pytest.mark.parametrize("text", DEEP, ids=["brackets without end", "a hundred brackets", "an alias of itself"])
 def test_endless_nesting_is_refused(text: str, registry: Registry) -> None:
-    assert problems(text, registry) == ["policy.yaml:1: nested too deeply for a policy"]
+    assert problems(text, registry) == ["policy.yaml:1: " + reading_words.nested_too_deeply("policy")]
 
 
 BAD_BYTES = {
     "not UTF-8": (b"actions: allocate\n# caf\xe9\n", "{path}:2: not UTF-8: byte 0xe9"),
-    "far too large": (b"# " + b"x" * (300 * 1024), "{path}: too large for a policy: more than 256 KiB"),
+    "far too large": (b"# " + b"x" * (300 * 1024), policy_words.too_large("{path}", 256)),
     "empty": (b"", "{path}:1: empty; expected a policy with actions and tiers"),
 }
 
@@ -443,22 +452,22 @@ def test_bytes_that_are_no_policy(raw: bytes, expected: str, tmp_path: Path, reg
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path, registry: Registry) -> None:
     with pytest.raises(BadPolicy) as missing:
         load_file(tmp_path / "none.yaml", registry)
-    assert missing.value.problems == [f"{tmp_path}/none.yaml: cannot be read: No such file or directory"]
+    assert missing.value.problems == [policy_words.cannot_be_read(f"{tmp_path}/none.yaml", "No such file or directory")]
     with pytest.raises(BadPolicy) as folder:
         load_file(tmp_path, registry)
-    assert folder.value.problems == [f"{tmp_path}: cannot be read: Is a directory"]
+    assert folder.value.problems == [policy_words.cannot_be_read(tmp_path, "Is a directory")]
 
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
 BAD_MANIFESTS = {
     "another kind": (
         "kind: Deployment\n",
-        ["1: kind: a Kubernetes Deployment; expected a policy, or a ConfigMap with one"],
+        ["1: kind: " + policy_words.another_kind("Deployment")],
     ),
-    "no data": (MANIFEST, ["1: data: expected exactly one key with a policy in this ConfigMap, got none"]),
+    "no data": (MANIFEST, ["1: data: " + policy_words.one_key_expected("none")]),
     "two keys": (
         MANIFEST + "data:\n  a.conf: x\n  b.conf: y\n",
-        ["4: data: expected exactly one key with a policy in this ConfigMap, got these: a.conf, b.conf"],
+        ["4: data: " + policy_words.one_key_expected("these: a.conf, b.conf")],
     ),
     "a mistake in a block keeps its line": (
         MANIFEST
@@ -467,7 +476,7 @@ BAD_MANIFESTS = {
     ),
     "a YAML error in a block keeps its line": (
         MANIFEST + "data:\n  volcano-scheduler.conf: |-\n    actions: allocate\n    a: b: c\n",
-        ["7: not YAML: a ':' where none can be; drop it, or put the value in quotes (column 5)"],
+        ["7: " + reading_words.not_yaml(reading_words.STRAY_COLON, " (column 5)")],
     ),
     "a mistake in a quoted text has the line of the text": (
         MANIFEST + 'data:\n  volcano-scheduler.conf: "actions: allocate\\ntiers:\\n- plugins:\\n  - name: gong\\n"\n',

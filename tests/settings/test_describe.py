@@ -10,6 +10,7 @@ from vsched.framework.registry import Registry
 from vsched.settings import Settings, default_settings, load_text
 from vsched.settings.describe import describe, describe_lines
 from vsched.settings.diff import changes
+from vsched.settings.words import policy as words
 
 BASE = """
 actions: "enqueue, allocate"
@@ -92,24 +93,24 @@ def test_settings_as_data_are_plain_json(registry: Registry) -> None:
 
 CHANGES = {
     "nothing": ("", "", "no change"),
-    "a comment": ("actions:", "# why\nactions:", "layout or comments only"),
-    "a spelling": ("enablePreemptable", "enabledPreemptable", "layout or comments only"),
+    "a comment": ("actions:", "# why\nactions:", words.LAYOUT_ONLY),
+    "a spelling": ("enablePreemptable", "enabledPreemptable", words.LAYOUT_ONLY),
     "the actions": ("enqueue, allocate", "allocate", "actions enqueue, allocate -> allocate"),
     "a plugin less": ("  - name: priority\n", "", "priority removed"),
     "a plugin more": (
         "  - name: priority\n",
         "  - name: priority\n  - name: conformance\n",
-        "conformance added to tier 1",
+        words.added("conformance", 1),
     ),
     "a plugin elsewhere": (
         "  - name: priority\n  - name: gang\n    enablePreemptable: false\n- plugins:\n",
         "  - name: gang\n    enablePreemptable: false\n- plugins:\n  - name: priority\n",
-        "priority moved from tier 1 to 2",
+        words.moved("priority", 1, 2),
     ),
     "another order": (
         "  - name: priority\n  - name: gang\n    enablePreemptable: false\n",
         "  - name: gang\n    enablePreemptable: false\n  - name: priority\n",
-        "order in tier 1 is gang, priority",
+        words.order_in_tier(1, "gang, priority"),
     ),
     "a switch": ("enablePreemptable: false", "enablePreemptable: true", "gang enablePreemptable false -> true"),
     "an argument": ("binpack.cpu: 5", "binpack.cpu: 7", "binpack binpack.cpu 5 -> 7"),

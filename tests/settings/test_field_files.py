@@ -10,6 +10,8 @@ import pytest
 from vsched.errors import BadPolicy
 from vsched.framework.registry import Registry
 from vsched.settings import load_file, load_text
+from vsched.settings.words import policy as words
+from vsched.settings.words import reading as reading_words
 
 DATA = Path(__file__).parent / "data"
 USAGE = ["usage-all-keys", "usage-custom-metrics", "usage-prometheus", "usage-elasticsearch"]
@@ -23,28 +25,28 @@ def problems(name: str, registry: Registry) -> list[str]:
 
 @pytest.mark.parametrize("name", USAGE)
 def test_a_file_with_usage_says_that_it_is_not_here_yet(name: str, registry: Registry) -> None:
-    assert problems(name, registry) == ["7: tiers[0].plugins[3].name: plugin 'usage' does not exist in vsched yet"]
+    assert problems(name, registry) == ["7: tiers[0].plugins[3].name: " + words.plugin_not_yet("usage")]
 
 
 def test_the_continuous_integration_file_says_what_is_not_here_yet(registry: Registry) -> None:
     assert problems("volcano-ci", registry) == [
-        "1: actions[3]: action 'reclaim' does not exist in vsched yet",
-        "1: actions[4]: action 'preempt' does not exist in vsched yet",
-        "8: tiers[0].plugins[3].name: plugin 'sla' does not exist in vsched yet",
-        "19: tiers[1].plugins[6].name: plugin 'network-topology-aware' does not exist in vsched yet",
+        "1: actions[3]: " + words.action_not_yet("reclaim"),
+        "1: actions[4]: " + words.action_not_yet("preempt"),
+        "8: tiers[0].plugins[3].name: " + words.plugin_not_yet("sla"),
+        "19: tiers[1].plugins[6].name: " + words.plugin_not_yet("network-topology-aware"),
     ]
 
 
 def test_a_stray_colon_after_a_name_is_told(registry: Registry) -> None:
     assert problems("queue-score-order-as-designed", registry) == [
-        "3: not YAML: a ':' where none can be; drop it, or put the value in quotes (column 16)"
+        "3: " + reading_words.not_yaml(reading_words.STRAY_COLON, " (column 16)")
     ]
 
 
 def test_a_configuration_of_an_action_that_is_not_here_yet_is_a_warning(registry: Registry, later: Registry) -> None:
     path = DATA / "queue-score-order.yaml"
     assert load_file(path, registry).warnings == (
-        f"{path}:15: configurations[2].name: action 'reclaim' does not exist in vsched yet; its arguments are not read",
+        f"{path}:15: configurations[2].name: " + words.arguments_not_read(words.action_not_yet("reclaim")),
     )
     settings = load_file(path, later)
     assert settings.warnings == ()
@@ -82,6 +84,7 @@ configurations:
         weights: {},
         "JobOrderAcrossQueues": True,
         "predicateErrorCacheEnable": False,
+        "gangSearchSteps": 300,
     }
     assert found["backfill"][weights] == {"drf": 0.5}
 

@@ -7,6 +7,7 @@ import pytest
 from vsched.errors import BadInput
 from vsched.model.deviceshare.geometries import DEFAULT_GEOMETRIES, MigGeometry, MigProfile, ModelGeometries
 from vsched.settings.geometries import divisions_in
+from vsched.settings.words import files as words
 
 TEXT = """
 nvidia:
@@ -75,7 +76,7 @@ def test_memory_is_in_the_unit_of_the_device_plugin() -> None:
             "geometries[0].count: must be an integer >= 1",
             id="no instance of a profile",
         ),
-        pytest.param("a: " + "[" * 2000, "map: nested too deeply to be read", id="too deep"),
+        pytest.param("a: " + "[" * 2000, words.nested_too_deeply("map"), id="too deep"),
     ],
 )
 def test_what_cannot_be_read_is_refused(text: str, problem: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -14,6 +15,7 @@ from vsched.errors import BadInput
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.installed import GROUP, with_plugins_of
 from vsched.settings.load import default_text, load_text
+from vsched.settings.words import files as words
 
 MODULE = """\
 import msgspec
@@ -105,48 +107,44 @@ def test_its_arguments_are_read_as_those_of_any_other() -> None:
     [
         pytest.param(
             "alphabet=offered_broken:Alphabet",
-            "cannot be loaded: ModuleNotFoundError: No module named 'nothing_of_this_name'",
+            words.cannot_be_loaded("ModuleNotFoundError: No module named 'nothing_of_this_name'"),
             id="its module cannot be imported",
         ),
         pytest.param(
             "alphabet=offered:Nothing",
-            "cannot be loaded: AttributeError: module 'offered' has no attribute 'Nothing'",
+            words.cannot_be_loaded("AttributeError: module 'offered' has no attribute 'Nothing'"),
             id="its module has no such class",
         ),
         pytest.param(
             "function=offered:function",
-            "expected a class that inherits vsched.framework.points.extension.Plugin",
+            words.CLASS_EXPECTED,
             id="it is no class",
         ),
         pytest.param(
             "args=offered:Args",
-            "expected a class that inherits vsched.framework.points.extension.Plugin",
+            words.CLASS_EXPECTED,
             id="it is no plugin",
         ),
-        pytest.param(
-            "alfabet=offered:Alphabet", "expected name = 'alfabet' in the class, got 'alphabet'", id="another name"
-        ),
-        pytest.param(
-            "gang=offered:Gang", "vsched has a plugin of this name itself; expected another name", id="a built-in name"
-        ),
+        pytest.param("alfabet=offered:Alphabet", words.name_expected("alfabet", "alphabet"), id="another name"),
+        pytest.param("gang=offered:Gang", words.TAKEN_BY_VSCHED, id="a built-in name"),
         pytest.param(
             "undecided=offered:Undecided",
-            "does not define job_key, which its extension points ask for",
+            words.not_defined("job_key"),
             id="an answer is missing",
         ),
         pytest.param(
             "idle=offered:Idle",
-            "takes part in no decision; expected a class that inherits an extension point, such as JobOrder",
+            words.NO_PART,
             id="it answers nothing",
         ),
         pytest.param(
             "numbers=offered:Numbers",
-            "expected a msgspec.Struct as args_type, got <class 'dict'>",
+            words.struct_expected(dict),
             id="arguments of no struct",
         ),
         pytest.param(
             "riddle=offered:Riddle",
-            "its arguments cannot be read: NameError: name 'Nowhere' is not defined",
+            words.arguments_cannot_be_read("NameError: name 'Nowhere' is not defined"),
             id="arguments of an unknown type",
         ),
     ],
@@ -160,7 +158,7 @@ def test_what_is_said_of_a_plugin_that_cannot_be_used(named: str, told: str) -> 
 
 
 def test_two_packages_with_a_plugin_of_one_name_are_a_mistake() -> None:
-    with pytest.raises(BadInput, match="has a plugin of this name, too; expected one of them"):
+    with pytest.raises(BadInput, match=re.escape(words.taken_by("an unknown package"))):
         with_plugins_of(REGISTRY, offered("alphabet=offered:Alphabet", "alphabet=offered:Other"))
 
 
@@ -189,6 +187,6 @@ def test_a_plugin_that_cannot_be_used_ends_the_program_with_one_line(tmp_path: P
 
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "vsched: plugin 'broken' of package broken-plugin 1.2 (offered_broken:Broken): cannot be loaded:"
-        " ModuleNotFoundError: No module named 'nothing_of_this_name'"
+        "vsched: plugin 'broken' of package broken-plugin 1.2 (offered_broken:Broken): "
+        + words.cannot_be_loaded("ModuleNotFoundError: No module named 'nothing_of_this_name'")
     ]

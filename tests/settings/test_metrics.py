@@ -9,6 +9,7 @@ import pytest
 from vsched.framework.registry import Registry
 from vsched.settings import Settings, load_text
 from vsched.settings.metrics import Hidden, KubernetesSecret
+from vsched.settings.words import metrics as words
 
 POLICY = "actions: allocate\ntiers: [{plugins: [{name: gang}]}]\nmetrics:\n"
 
@@ -77,9 +78,7 @@ def test_no_type_collects_nothing_and_says_so(registry: Registry) -> None:
     assert settings.metrics is not None
     assert settings.metrics.type is None
     assert settings.metrics.kind is None
-    assert settings.warnings == (
-        "policy.yaml:3: metrics: neither a type nor an address is given, so no usage is collected",
-    )
+    assert settings.warnings == ("policy.yaml:3: metrics: " + words.NO_SOURCE,)
 
 
 def test_an_address_alone_is_prometheus(registry: Registry) -> None:
@@ -151,19 +150,19 @@ def test_a_token_is_not_shown(registry: Registry) -> None:
 SURPRISES = {
     "an address that nobody asks": (
         "  type: prometheus_adaptor\n  address: http://p:9090",
-        "metrics.address: not used: a prometheus_adaptor source is asked through the cluster's API server",
+        "metrics.address: " + words.asked_through_cluster("prometheus_adaptor"),
     ),
     "a name that is not used": (
         "  address: http://p:9090\n  username: me",
-        "metrics.basicauth: not true, so Prometheus is asked without the user name and the password",
+        "metrics.basicauth: " + words.NO_BASICAUTH,
     ),
     "a password that is not used": (
         "  address: http://p:9090\n  passwordEnv: PASSWORD",
-        "metrics.basicauth: not true, so Prometheus is asked without the user name and the password",
+        "metrics.basicauth: " + words.NO_BASICAUTH,
     ),
     "queries that nobody makes": (
         "  type: metrics_server\n  queries.cpu: x",
-        "metrics.queries: not used: the metrics server has no queries",
+        "metrics.queries: " + words.NO_QUERIES,
     ),
 }
 

@@ -14,12 +14,17 @@ import yaml
 from msgspec import inspect as kinds
 
 import vsched
+from vsched.actions import words as actions_words
 from vsched.framework.registry import points_of
+from vsched.plugins.words import arguments as arguments_words
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.describe import describe
 from vsched.settings.load import load_text
 from vsched.settings.names import SWITCH_BY_KEY
 from vsched.settings.reading.scalars import why_inert
+from vsched.settings.words import metrics as metrics_words
+from vsched.settings.words import policy as policy_words
+from vsched.settings.words import reading as reading_words
 
 SOURCES = [Path(vsched.__file__).parent / room for room in ("plugins", "actions")]
 
@@ -64,56 +69,58 @@ def test_what_has_an_effect_is_not_told() -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        *(
-            pytest.param(
-                {"predicates": f"{name}: {value}"},
-                f"policy.yaml:12: tiers[1].plugins[0].arguments.{name}: has no effect: {why}",
-                id=name,
-            )
-            for name, value, why in (("predicate.CacheEnable", "true", "what can be remembered is remembered anyway"),)
+        pytest.param(
+            {"predicates": "predicate.CacheEnable: true"},
+            "policy.yaml:12: tiers[1].plugins[0].arguments.predicate.CacheEnable: "
+            + reading_words.no_effect(arguments_words.CACHE_INERT),
+            id="predicate.CacheEnable",
         ),
         pytest.param(
             {"predicates": "predicate: {CacheEnable: true}"},
-            "policy.yaml:12: tiers[1].plugins[0].arguments.predicate.CacheEnable: has no effect: "
-            "what can be remembered is remembered anyway",
+            "policy.yaml:12: tiers[1].plugins[0].arguments.predicate.CacheEnable: "
+            + reading_words.no_effect(arguments_words.CACHE_INERT),
             id="nested",
         ),
         pytest.param(
             {"argument": "predicateErrorCacheEnable: true"},
-            "policy.yaml:21: configurations[0].arguments.predicateErrorCacheEnable: has no effect: "
-            "what holds for one pod is always reused for its like",
+            "policy.yaml:21: configurations[0].arguments.predicateErrorCacheEnable: "
+            + reading_words.no_effect(actions_words.ERRORS_REUSED),
             id="an argument of an action",
         ),
         pytest.param(
             {"argument": "QueueScoreOrder.proportion.weight: 1"},
-            "policy.yaml:21: configurations[0].arguments.QueueScoreOrder.proportion.weight: has no effect: "
-            "proportion gives queues no score in this policy",
+            "policy.yaml:21: configurations[0].arguments.QueueScoreOrder.proportion.weight: "
+            + reading_words.no_effect(policy_words.no_score("proportion")),
             id="the weight of a plugin that is not there",
         ),
         pytest.param(
             {"argument": "QueueScoreOrder.gang.weight: 1"},
-            "policy.yaml:21: configurations[0].arguments.QueueScoreOrder.gang.weight: has no effect: "
-            "gang gives queues no score in this policy",
+            "policy.yaml:21: configurations[0].arguments.QueueScoreOrder.gang.weight: "
+            + reading_words.no_effect(policy_words.no_score("gang")),
             id="the weight of a plugin that has no say",
         ),
         pytest.param(
             {"action": "reclaim"},
-            "policy.yaml:18: configurations[0].name: has no effect: reclaim is not among the actions",
+            "policy.yaml:18: configurations[0].name: "
+            + reading_words.no_effect(policy_words.not_among_actions("reclaim")),
             id="arguments of an action that is not run",
         ),
         pytest.param(
             {"switch": "enableNodeOrder: true"},
-            "policy.yaml:5: tiers[0].plugins[0].enableNodeOrder: has no effect: gang has no part in NodeOrder",
+            "policy.yaml:5: tiers[0].plugins[0].enableNodeOrder: "
+            + reading_words.no_effect(policy_words.no_part_in("gang", "NodeOrder")),
             id="a switch of what a plugin does not do",
         ),
         pytest.param(
             {"switch": "enabledOverused: false"},
-            "policy.yaml:5: tiers[0].plugins[0].enabledOverused: has no effect: gang has no part in Overused",
+            "policy.yaml:5: tiers[0].plugins[0].enabledOverused: "
+            + reading_words.no_effect(policy_words.no_part_in("gang", "Overused")),
             id="whichever way",
         ),
         pytest.param(
             {"switch": "enableHierarchy: true"},
-            "policy.yaml:5: tiers[0].plugins[0].enableHierarchy: has no effect: gang knows no hierarchy",
+            "policy.yaml:5: tiers[0].plugins[0].enableHierarchy: "
+            + reading_words.no_effect(policy_words.no_hierarchy("gang")),
             id="a tree for a plugin that knows none",
         ),
     ],
@@ -132,10 +139,10 @@ def test_the_workers_of_preempt_have_none() -> None:
     )
     settings = load_text(text, "p", REGISTRY)
     said = [
-        "p:12: tiers[1].plugins[0].arguments.predicate.CacheEnable: has no effect: "
-        "what can be remembered is remembered anyway",
-        "p:21: configurations[0].arguments.topologyAwarePreemptWorkerNum: has no effect: "
-        "one node is tried after the other",
+        "p:12: tiers[1].plugins[0].arguments.predicate.CacheEnable: "
+        + reading_words.no_effect(arguments_words.CACHE_INERT),
+        "p:21: configurations[0].arguments.topologyAwarePreemptWorkerNum: "
+        + reading_words.no_effect(actions_words.ONE_AFTER_THE_OTHER),
     ]
 
     assert [*settings.no_effect] == said
@@ -240,4 +247,4 @@ def test_what_a_source_does_not_read_is_told(block: dict[str, object], keys: lis
     assert [line.partition(": ")[2].partition(": ")[0] for line in settings.no_effect] == [
         f"metrics.{key}" for key in keys
     ]
-    assert all(line.endswith(f"a {settings.metrics.kind} source does not read it") for line in settings.no_effect)
+    assert all(line.endswith(metrics_words.not_read(settings.metrics.kind)) for line in settings.no_effect)

@@ -7,6 +7,7 @@ import pytest
 from vsched.errors import BadInput
 from vsched.model.deviceshare.chips import DEFAULT_CHIPS, NpuChip, NpuTemplate
 from vsched.settings.geometries import divisions_in
+from vsched.settings.words import files as words
 
 MODEL = """
 - chipName: 910B3
@@ -58,12 +59,10 @@ def test_models_are_read(text: str, chips: object) -> None:
         ),
         pytest.param(
             f"vnpus: {{configs: [{WHOLE % ', memoryFactor: 10'}]}}",
-            "map: vnpus.configs[0].memoryFactor: 10 (expected 1: memory is in MiB)",
+            "map: " + words.memory_factor("vnpus.configs[0]", 10),
             id="another unit",
         ),
-        pytest.param(
-            f"vnpus: [{WHOLE % ''}, {WHOLE % ''}]", "map: vnpus: two models have one commonWord", id="a model twice"
-        ),
+        pytest.param(f"vnpus: [{WHOLE % ''}, {WHOLE % ''}]", "map: " + words.two_models("vnpus"), id="a model twice"),
         pytest.param(
             "vnpus: [{commonWord: AscendX, memoryCapacity: 9}]",
             "map: vnpus[0]: Object missing required field `memoryAllocatable`",

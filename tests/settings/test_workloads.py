@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.operators import Obj, Seen, made_of, sample
 from vsched.errors import BadInput
+from vsched.settings.words import files as words
 from vsched.settings.workloads import built_in_table, load_table
 
 Gangs = dict[str, tuple[int, dict[str, int]]]
@@ -170,7 +171,7 @@ def test_a_file_is_read_with_the_built_in_kinds_around_it(tmp_path: Path) -> Non
             "{path}:2: workloads[0]: object contains unknown field rolls",
             id="an unknown field, with the line of its entry",
         ),
-        pytest.param("[" * 2000, "{path}: nested too deeply to be read", id="too deep"),
+        pytest.param("[" * 2000, words.nested_too_deeply("{path}"), id="too deep"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:

@@ -18,8 +18,17 @@ LIKE_A_SENTENCE = re.compile(r"[a-z]{2,} [a-z]{2,}")
 
 PROGRAMMERS = {"AssertionError", "NotImplementedError", "TypeError", "Unequal"}
 """What these errors say is for programmers."""
-FOR_PROGRAMS = re.compile(r"max by |\(1 - avg by |ray start |StrictHostKeyChecking |end=\$|\ndefault root ")
+FOR_PROGRAMS = re.compile(
+    r"max by |\(1 - avg by |ray start |StrictHostKeyChecking |end=\$|\ndefault root |helm (upgrade|install|uninstall) "
+    r"|\{\} -n \{\} (scale|get) |\{\} --set "
+)
 """How texts of several words begin that are queries, commands, settings or lists of names."""
+
+
+HELP = {"help", "short_help", "epilog", "metavar", "show_default"}
+"""Arguments that declare what ``--help`` says of a command or of a flag; it stands with what it is about."""
+HELP_CONSTANT = re.compile(r"_?([A-Z]+_)*(HELP|EPILOG|EXAMPLE)\Z")
+"""The same as a constant: texts that end the help, tables of short ones, and examples of files."""
 
 
 class Sentence(NamedTuple):
@@ -28,14 +37,18 @@ class Sentence(NamedTuple):
     path: str
     line: int
     text: str
+    is_help: bool = False
+    """Whether it stands in the declaration of a command, for its ``--help``."""
 
 
 def sentences(folder: Path = PACKAGE) -> Iterator[Sentence]:
     """Those of all files of a folder, in order."""
     for path in sorted(folder.rglob("*.py")):
-        for line, text in sorted(_texts(ast.parse(path.read_text()))):
+        module = ast.parse(path.read_text())
+        helping = {id(part) for node in ast.walk(module) for part in _for_help(node)}
+        for line, text, node in sorted(_texts(module), key=lambda found: found[:2]):
             if len(text.split()) >= WORDS_MIN and LIKE_A_SENTENCE.search(text) and not FOR_PROGRAMS.match(text):
-                yield Sentence(str(path.relative_to(folder.parent)), line, text)
+                yield Sentence(str(path.relative_to(folder.parent)), line, text, id(node) in helping)
 
 
 def is_said_by_words(path: str) -> bool:
@@ -67,7 +80,7 @@ def templates(folder: Path) -> list[Template]:
 
 def spelt_out(path: Path, known: list[Template]) -> Iterator[Sentence]:
     """The sentences that a test writes out instead of calling their function; names of cases do not count."""
-    for line, written in _texts(ast.parse(path.read_text())):
+    for line, written, _ in _texts(ast.parse(path.read_text())):
         text = written.strip()
         if len(text.split()) < SPELT_MIN:
             continue
@@ -77,7 +90,7 @@ def spelt_out(path: Path, known: list[Template]) -> Iterator[Sentence]:
                 break
 
 
-def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
+def _texts(module: ast.Module) -> Iterator[tuple[int, str, ast.AST]]:
     seen = {id(part) for node in ast.walk(module) for part in _for_programmers(node)}
     for node in ast.walk(module):
         if id(node) in seen:
@@ -86,9 +99,10 @@ def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
             seen.add(id(node.value))
         elif isinstance(node, ast.JoinedStr):
             seen.update(id(value) for value in node.values)
-            yield node.lineno, "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
+            text = "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
+            yield node.lineno, text, node
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.lineno, node.value
+            yield node.lineno, node.value, node
 
 
 def _for_programmers(node: ast.AST) -> Iterator[ast.AST]:
@@ -104,6 +118,15 @@ def _for_programmers(node: ast.AST) -> Iterator[ast.AST]:
             yield from ast.walk(names)
         case ast.Call(func=ast.Attribute(attr="create_task"), keywords=[ast.keyword(value=name)]):
             yield from ast.walk(name)
+
+
+def _for_help(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node that are the help of a command, an option or an argument."""
+    match node:
+        case ast.keyword(arg=name, value=help_text) if name in HELP:
+            yield from ast.walk(help_text)
+        case ast.Assign(targets=[ast.Name(id=name)], value=help_text) if HELP_CONSTANT.match(name):
+            yield from ast.walk(help_text)
 
 
 if __name__ == "__main__":

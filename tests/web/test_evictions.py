@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from vsched.model.jobs.job import Job, JobSpec, Judgement
 from vsched.model.plan import Evict
 from vsched.web.evictions import MOST_CHARACTERS, MOST_EVICTIONS, Evictions, of_job, on_node, why
+from vsched.web.words import evictions as words
 
 
 def job(name: str, queue: str = "q", priority: int = 0) -> Job:
@@ -25,42 +26,42 @@ def evict(uid: str = "u1", action: str = "preempt", beneficiary: str = "ns/big")
             evict(),
             job("small"),
             job("big", priority=9),
-            "in queue q, priority 9 goes before priority 0",
+            words.by_priority("q", 9, 0),
             id="preemption names both priorities",
         ),
         pytest.param(
             evict(),
             job("small"),
             job("big"),
-            "in queue q, that job goes first at the same priority 0",
+            words.by_order("q", 0),
             id="preemption at one priority goes by the rest of the order",
         ),
         pytest.param(
             evict(action="reclaim"),
             job("small", "lent"),
             job("big", "owns"),
-            "queue owns reclaims from queue lent",
+            words.reclaims("owns", "lent"),
             id="reclaim names both queues",
         ),
         pytest.param(
             evict(beneficiary="ns/small"),
             job("small"),
             job("small"),
-            "another pod of its own job goes first",
+            words.OF_ITS_JOB,
             id="within one job",
         ),
         pytest.param(
             evict(action="arbitrate", beneficiary="other/pod-0"),
             None,
             None,
-            "arbitration among namespaces evicts from ns for other",
+            words.by_arbitration("ns", "other"),
             id="arbitration names both namespaces",
         ),
         pytest.param(
             evict(action="shuffle", beneficiary=""),
             job("small"),
             None,
-            "shuffle moves it off this node, for no other pod",
+            words.moved_off("shuffle"),
             id="nobody takes its room",
         ),
         pytest.param(evict(), None, None, "preempt makes room", id="jobs that are not known any more"),

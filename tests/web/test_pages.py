@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.small import SmallCluster
 from vsched.clock import FakeClock
 from vsched.errors import BadInput
+from vsched.framework.words import nodes as words
 from vsched.model.plan import Bind, CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.pods.status import Status
 from vsched.web.findings import Findings
@@ -22,7 +23,7 @@ from vsched.web.pages.health import Health
 from vsched.web.pages.routes import Sources, health_routes, public_routes
 from vsched.web.serve.server import parse_address, serving
 
-WHY = "0/2 nodes are available: 2 Insufficient cpu."
+WHY = words.none_available(2, "2 Insufficient cpu")
 
 
 def findings() -> Findings:

@@ -13,15 +13,21 @@ from tests.support.sentences import PACKAGE, is_said_by_words
 ROOMS = [
     "actions",
     "arbitrator",
+    "cel",
+    "cli",
     "collectors",
     "controllers",
+    "daemon",
     "explain",
     "framework",
     "kernels",
+    "kube",
     "mirror",
     "model",
     "plugins",
     "proof",
+    "settings",
+    "web",
     "writes",
 ]
 """The rooms all of whose words stand in the tables."""

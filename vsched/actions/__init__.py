@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from vsched.actions.allocate import PlacingArgs, allocate
+from vsched.actions.allocate import allocate
+from vsched.actions.assigning import AllocateArgs
 from vsched.actions.backfill import backfill
 from vsched.actions.enqueue import enqueue
 from vsched.actions.gang_search import GANG_PREEMPT, GANG_RECLAIM, GangArgs, GangReclaimArgs
 from vsched.actions.gangs import gangpreempt, gangreclaim
 from vsched.actions.ordering import OrderingArgs
+from vsched.actions.placing import PlacingArgs
 from vsched.actions.preempt import PreemptArgs, preempt
 from vsched.actions.reclaim import reclaim
 from vsched.actions.shuffle import shuffle
@@ -16,7 +18,7 @@ from vsched.framework.registry import Action
 
 ACTIONS: tuple[Action, ...] = (
     Action("enqueue", enqueue, OrderingArgs, timeless=True, by_class=True),
-    Action("allocate", allocate, PlacingArgs, timeless=True, by_class=True),
+    Action("allocate", allocate, AllocateArgs, timeless=True, by_class=True),
     Action("preempt", preempt, PreemptArgs, timeless=True, by_class=True),
     Action("reclaim", reclaim, ReclaimArgs, timeless=True, by_class=True),
     Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True, by_class=True),

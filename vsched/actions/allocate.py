@@ -7,33 +7,23 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import Annotated
 
-import msgspec
-
+from vsched.actions.assigning import AllocateArgs
 from vsched.actions.blocked import may_start, note_overused
 from vsched.actions.failed_turns import FailedTurns
 from vsched.actions.gates import open_gates
 from vsched.actions.one_turn import plan_first, take_turn
-from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pending import PendingByJob, has_work, workable
 from vsched.actions.provisioned import reserve_provisioned
 from vsched.actions.turns import JobTurns, next_of
-from vsched.actions.words import ERRORS_REUSED
 from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
-from vsched.framework.policy import inert
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 
 Segments = dict[str, Segment]
 """The jobs to work on, by the key of each segment's first job."""
-
-
-class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the actions that place tasks on nodes."""
-
-    error_cache: Annotated[bool, inert(ERRORS_REUSED)] = msgspec.field(default=True, name="predicateErrorCacheEnable")
 
 
 def allocate(session: Session) -> None:
@@ -59,7 +49,7 @@ def give_turns(session: Session, segments: Segments, pending: PendingByJob) -> N
     }
     if not segments and not only_gated:
         return
-    ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
+    ordering = QueueOrdering(session.plugins, session.args("allocate", AllocateArgs))
     failed, overused = FailedTurns(session), FailedTurns(session)
     for queue, segment, turns in JobTurns(
         ordering, session.snapshot.queues, [*segments.values(), *only_gated.values()]

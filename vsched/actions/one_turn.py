@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.blocked import PendingTasks, explain_gang_limit, is_blocked, may_start, note_cluster_room
 from vsched.actions.pending import to_place
 from vsched.actions.places import place_close
-from vsched.actions.placing import place_until_ready
 from vsched.actions.planning import plan_start
 from vsched.actions.sharing import place_sharing
 from vsched.actions.subgroups import place_in_groups

@@ -12,8 +12,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.blocked import PendingTasks
-from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
+from vsched.actions.placing import PlacingGoal, goal_of
 from vsched.actions.words import not_in, not_tried
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -57,8 +58,6 @@ class GangPlacement(NamedTuple):
     pods_by_domain: Callable[[], PodsByDomain]
     """Those of its pods that have a node by now."""
     goal: PlacingGoal
-    pipelined: Callable[[], bool]
-    """Whether placements that wait for other pods to leave may be kept."""
     place: Callable[[PendingTasks], object] | None = None
     """Places tasks on nodes that may be chosen, until the goal is met; None for one after the other."""
 
@@ -70,7 +69,6 @@ def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPl
         topology,
         lambda: session.places.pods_by_domain(job, topology),
         goal_of(session, job),
-        lambda: session.plugins.job_pipelined(job),
     )
 
 
@@ -257,7 +255,7 @@ class PlaceSearch:
         steps = session.ledger.log[before:]
         placed = {entry.task.uid for entry in steps}
         waiting = any(entry.status is Status.PIPELINED for entry in steps)
-        if placed and (waits or not waiting) and (gang.goal.met() or gang.pipelined()):
+        if placed and (waits or not waiting) and (gang.goal.met() or gang.goal.will_be_met()):
             left = [task for task in self._pending if task.uid not in placed]
             self._pending.clear()
             self._pending.extend(left)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Mapping
+from typing import Annotated, NamedTuple
+
+import msgspec
 
 from vsched.actions.blocked import PendingTasks, nodes_first
+from vsched.actions.ordering import OrderingArgs
+from vsched.actions.words import ERRORS_REUSED
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.nominations import lift_nomination
+from vsched.framework.policy import inert
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.starting import to_leave
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
+
+
+class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
+    """Arguments of the actions that place tasks on nodes."""
+
+    error_cache: Annotated[bool, inert(ERRORS_REUSED)] = msgspec.field(default=True, name="predicateErrorCacheEnable")
 
 
 class PlacingGoal(NamedTuple):
@@ -24,8 +35,14 @@ class PlacingGoal(NamedTuple):
     """Whether enough have a node, so that no further task is placed in this turn."""
     missing: Callable[[], int]
     """A lower bound on the tasks to place before ``met`` can be true."""
+    will_be_met: Callable[[], bool]
+    """Whether enough have a node where those count that wait for other pods to leave."""
+    missing_later: Callable[[], int]
+    """A lower bound on the tasks to place before ``will_be_met`` can be true."""
     in_reach: Callable[[set[str], int], bool]
     """Whether it can still be met after tasks of these roles found no node, with so many tasks left to try."""
+    parts_missing: Callable[[bool], Mapping[str, int]] = lambda waiting: {}
+    """How many more tasks of each role or sub-group it takes; those that wait for other pods to leave may count."""
 
 
 def goal_of(session: Session, job: JobView) -> PlacingGoal:
@@ -33,23 +50,17 @@ def goal_of(session: Session, job: JobView) -> PlacingGoal:
     return PlacingGoal(
         lambda: session.plugins.job_ready(job),
         lambda: session.plugins.tasks_missing(job),
+        lambda: session.plugins.job_pipelined(job),
+        lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
         lambda failed_roles, left: worth_going_on(job, failed_roles),
+        lambda waiting: job.roles_missing(waiting=waiting),
     )
 
 
-def place_until_ready(
-    session: Session,
-    queue: Queue,
-    job: JobView,
-    pending: PendingTasks,
-    statement: Statement,
-    goal: PlacingGoal | None = None,
+def place_in_order(
+    session: Session, queue: Queue, job: JobView, pending: PendingTasks, statement: Statement, goal: PlacingGoal
 ) -> None:
-    """Place tasks until the job is ready, or until failed tasks make that impossible.
-
-    ``goal`` replaces that of the whole job.
-    """
-    goal = goal_of(session, job) if goal is None else goal
+    """Place task after task until the goal is met, or until failed tasks make that impossible."""
     failed_roles: set[str] = set()
     failed_claims: set[Hashable] = set()
     """Kinds of tasks with claims that found no node. Tasks of one role may differ in what they claim."""

@@ -10,8 +10,8 @@ from collections import Counter
 
 import numpy as np
 
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.blocked import PendingTasks
-from vsched.actions.placing import place_until_ready
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.ending import EndingWork
 from vsched.actions.places import GangPlacement, place_gang
-from vsched.actions.placing import PlacingGoal, place_until_ready, worth_going_on
+from vsched.actions.placing import PlacingGoal, worth_going_on
 from vsched.actions.planned_limits import PlannedLimits
 from vsched.actions.subgroups import place_whole
 from vsched.framework.codes import Code, NoStart
@@ -258,9 +259,15 @@ class StartSearch:
         """Place the tasks until the job has its minimum, as in a turn."""
         session, queue, job = self._session, self._queue, self._job
         pending = PendingTasks(self._tasks)
+
+        def missing() -> int:
+            return max(0, session.plugins.tasks_missing(job) - job.waiting)
+
         goal = PlacingGoal(
             lambda: job.is_pipelined,
-            lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
+            missing,
+            lambda: job.is_pipelined,
+            missing,
             lambda failed_roles, left: worth_going_on(job, failed_roles),
         )
         topology = job.spec.topology
@@ -268,7 +275,7 @@ class StartSearch:
             place_whole(session, queue, job, job.sub_groups, pending, statement, goal)
         elif topology is not None:
             pods_by_domain = session.places.pods_by_domain
-            gang = GangPlacement(job, topology, lambda: pods_by_domain(job, topology), goal, lambda: job.is_pipelined)
+            gang = GangPlacement(job, topology, lambda: pods_by_domain(job, topology), goal)
             place_gang(session, queue, pending, statement, gang)
         else:
             with session.node_selection.within(np.arange(len(session.nodes)), self._fullest_first()):

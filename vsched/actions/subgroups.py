@@ -13,9 +13,10 @@ from functools import partial
 from itertools import chain, islice, permutations
 
 from vsched.actions import words
+from vsched.actions.assigning import kinds_of, place_in_any_way, place_until_ready
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.places import GangPlacement, place_gang
-from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
+from vsched.actions.placing import PlacingGoal, goal_of
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
@@ -98,31 +99,23 @@ class GroupPlacing:
 
     def place_whole(self, pending: PendingTasks, goal: PlacingGoal) -> None:
         """Place what the job lacks, inside one domain where it asks for that."""
-        job, plugins = self._job, self._session.plugins
-        place = partial(self._place_all, goal=goal, pipelined=lambda: plugins.job_pipelined(job), within=None)
-        self._place_in_job(pending, goal, lambda: plugins.job_pipelined(job), place)
+        self._place_in_job(pending, goal, partial(self._place_all, goal=goal, within=None))
 
     def place_further(self, tasks: PendingTasks) -> bool:
         """Place one more group or task of a ready job; False where nothing was placed."""
         group = self._groups.group_for(tasks[0])
         before = len(self._session.ledger.log)
         goal = _goal_of(group)
-        self._place_in_job(tasks, goal, lambda: group.is_pipelined, lambda trial: self._place_group(group, trial))
+        self._place_in_job(tasks, goal, lambda trial: self._place_group(group, trial))
         return len(self._session.ledger.log) > before
 
-    def _place_in_job(
-        self,
-        pending: PendingTasks,
-        goal: PlacingGoal,
-        pipelined: Callable[[], bool],
-        place: Callable[[PendingTasks], object],
-    ) -> None:
+    def _place_in_job(self, pending: PendingTasks, goal: PlacingGoal, place: Place) -> None:
         job, topology = self._job, self._job.spec.topology
         if topology is None:
             place(pending)
             return
         pods_by_domain = self._session.places.pods_by_domain
-        gang = GangPlacement(job, topology, lambda: pods_by_domain(job, topology), goal, pipelined, place)
+        gang = GangPlacement(job, topology, lambda: pods_by_domain(job, topology), goal, place)
         place_gang(self._session, self._queue, pending, self._statement, gang)
 
     def next_tasks(self, pending: PendingTasks, within: Composite | None = None) -> PendingTasks:
@@ -148,9 +141,7 @@ class GroupPlacing:
             return _may_complete(group, tasks)
         return group.lacks(waiting=True) <= len(tasks) and not group.lacks(waiting=True, pending=True)
 
-    def _place_all(
-        self, pending: PendingTasks, goal: PlacingGoal, pipelined: Callable[[], bool], within: Composite | None
-    ) -> None:
+    def _place_all(self, pending: PendingTasks, goal: PlacingGoal, within: Composite | None) -> None:
         """Place group after group, of the job or of a composite, until the goal is met.
 
         Where that fails, they are tried in other orders: first the larger ones, which have the fewest places to go to.
@@ -166,8 +157,28 @@ class GroupPlacing:
                 pending.clear()
                 pending.extend(order)
             self._place_in_order(pending, goal, within)
-            if goal.met() or pipelined():
+            if goal.met() or goal.will_be_met():
                 return
+        groups = self._groups
+        if groups.is_tree or any(group.topology is not None for group in groups.groups.values()):
+            return
+        kinds = kinds_of(self._session, tasks, lambda task: groups.of(task).name)
+        minima = self._minima()
+        if minima is None:
+            kinds = kinds._replace(are_plain=False)
+        whole = goal._replace(
+            met=lambda: goal.met() and groups.are_whole(self._statement.tasks),
+            will_be_met=lambda: goal.will_be_met() and groups.will_be_whole(self._statement.tasks),
+            parts_missing=lambda waiting: {group.name: group.lacks(waiting=waiting) for group in minima or ()},
+        )
+        place_in_any_way(self._session, self._queue, self._job, kinds, pending, self._statement, before, whole)
+
+    def _minima(self) -> list[SubGroup] | None:
+        """The sub-groups whose minima have to be met, without trees; None where some may do without others."""
+        groups = [group for group in self._groups.groups.values() if group.key.policy != NO_POLICY]
+        counts = Counter(group.key.policy for group in groups)
+        is_choice = any(count > self._groups.policies[policy].minimum for policy, count in counts.items())
+        return None if is_choice else groups
 
     def _orders(self, tasks: Sequence[Task], within: Composite | None) -> Iterator[list[Task]]:
         """The orders in which to try tasks, each at most once: as they are, then the groups that lack most first.
@@ -258,7 +269,7 @@ class GroupPlacing:
         """Place tasks of a group on nodes that may be chosen, until it has its minimum."""
         goal = _goal_of(group)
         if isinstance(group, Composite):
-            self._place_all(pending, goal, lambda: group.is_pipelined, group)
+            self._place_all(pending, goal, group)
         else:
             place_until_ready(self._session, self._queue, self._job, pending, self._statement, goal)
 
@@ -273,7 +284,6 @@ class GroupPlacing:
             topology,
             lambda: pods_by_domain(job, topology, one),
             _goal_of(group),
-            lambda: group.is_pipelined,
             place,
         )
         return partial(place_gang, self._session, self._queue, statement=self._statement, gang=gang)
@@ -303,6 +313,8 @@ class GroupPlacing:
 def _goal_of(group: AnyGroup) -> PlacingGoal:
     return PlacingGoal(
         lambda: group.is_ready,
+        lambda: group.lacks(waiting=True),
+        lambda: group.is_pipelined,
         lambda: group.lacks(waiting=True),
         lambda failed_roles, left: group.lacks(waiting=True) <= left,
     )

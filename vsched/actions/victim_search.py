@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 import msgspec
 
-from vsched.actions.allocate import PlacingArgs
+from vsched.actions.placing import PlacingArgs
 from vsched.actions.subgroups import arranged
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry

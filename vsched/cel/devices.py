@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from vsched.cel import words
 from vsched.cel.costs import MOST, Declared, estimate
 from vsched.cel.expressions import CelExpression, NotCompiled, NotEvaluated, compiled, without_literals
 from vsched.cel.functions import quantity_of, type_name
@@ -114,7 +115,7 @@ class DeviceExpression:
             seen |= {f"attributes{_GIVEN}": _given(attributes), f"capacity{_GIVEN}": _given(capacity)}
         found = self.expression.evaluate({"device": seen})
         if not isinstance(found, bool):
-            raise NotEvaluated(f"must evaluate to bool, not {type_name(found)}")
+            raise NotEvaluated(words.not_a_bool(type_name(found)))
         return found
 
 
@@ -124,7 +125,7 @@ def device_expression(text: str) -> DeviceExpression:
     expression = compiled(text, ("device",))  # errors are about the text as it was written
     cost = cost_of(text, _PART_COST)
     if cost > MOST_COST:
-        raise NotCompiled(f"it may cost {cost:,} steps for one device ({MOST_COST:,} are taken at most)")
+        raise NotCompiled(words.too_costly(cost, MOST_COST))
     seeing_given = _seeing_given(text)
     counts_domains = seeing_given != text
     if counts_domains:

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from vsched.cel import formatting, functions, networks, optionals, sets
+from vsched.cel import formatting, functions, networks, optionals, sets, words
 from vsched.cel.library import library
 from vsched.cel.rewriting import rewritten
 from vsched.cel.syntax import TYPES
 from vsched.cel.tokens import LITERALS
-from vsched.cel.versions import NO_OVERLOAD
 
 if TYPE_CHECKING:
     import cel
@@ -86,7 +85,7 @@ class CelExpression:
         """The value in Python's types; raises NotEvaluated."""
         given = {name: value for name, value in variables.items() if name in self.names}
         if self.steps(given) > MOST_STEPS:
-            raise TooExpensive("operation cancelled: actual cost limit exceeded")
+            raise TooExpensive(words.COST_LIMIT)
         try:
             return self.program.execute(library().Context(given, dict(self.functions)))
         except Exception as error:
@@ -113,13 +112,11 @@ class CelExpression:
 def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
     """The compiled expression, which may mention these variables; raises NotCompiled."""
     if len(text) > MOST_CHARS:
-        raise NotCompiled(
-            f"ERROR: <input>:1:1: expression has {len(text)} characters, at most {MOST_CHARS} are allowed"
-        )
+        raise NotCompiled(words.too_many_characters(len(text), MOST_CHARS))
     found = rewritten(text)
     program = _program(text, text if found is None else found.text)
     if found is None:
-        raise NotCompiled(located(text, 0, "Syntax error: not well formed, or too deeply nested"))
+        raise NotCompiled(located(text, 0, words.SYNTAX_ERROR))
     bare = without_literals(text)
     used = frozenset(program.functions())
     named = {name for name in used if name[0].isalpha()} - _BUILT_IN - FUNCTIONS.keys()
@@ -182,7 +179,7 @@ def located(text: str, position: int, why: str) -> str:
 def _undeclared(bare: str, name: str) -> str:
     match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", bare)
     position = match.start() if match else 0
-    return located(bare, position, f"undeclared reference to '{name}' (in container '')")
+    return located(bare, position, words.undeclared(name))
 
 
 def _longest(value: Any, with_texts: bool) -> int:
@@ -206,15 +203,15 @@ def _why(error: Exception) -> str:
     """The message for an error of the library, in the words of the real server where they are known."""
     message = str(error)
     if isinstance(error, KeyError):
-        return f"no such key: {error.args[0]}"
+        return words.no_such_key(error.args[0])
     if isinstance(error, ZeroDivisionError):
-        return "modulus by zero" if message.startswith("modulo") else "division by zero"
+        return words.MODULUS_BY_ZERO if message.startswith("modulo") else words.DIVISION_BY_ZERO
     if isinstance(error, OverflowError):
-        return "unsigned integer overflow" if "unsigned" in message else "integer overflow"
+        return words.UNSIGNED_OVERFLOW if "unsigned" in message else words.INTEGER_OVERFLOW
     failed = _CALL_FAILED.search(message)
     if failed:
-        return NO_OVERLOAD if "TypeError" in message else failed[1]
-    if isinstance(error, TypeError) or message.startswith("Undefined variable or function"):
-        return NO_OVERLOAD
+        return words.NO_OVERLOAD if "TypeError" in message else failed[1]
+    if isinstance(error, TypeError) or message.startswith(words.UNDEFINED):
+        return words.NO_OVERLOAD
     in_function = _IN_FUNCTION.search(message)
     return (in_function[1] if in_function else message).strip().replace("\n", " ")

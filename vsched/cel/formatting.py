@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from vsched.cel import words
 from vsched.cel.networks import is_url
 from vsched.cel.optionals import Optional, optional
-from vsched.cel.versions import NO_OVERLOAD
 
 MOST_CHARS = 1 << 20
 """The longest text that a function may build."""
@@ -38,7 +38,7 @@ def quoted(value: Any) -> str:
 def formatted(value: Any, arguments: Any) -> str:
     """``format``: each clause (%s, %d, %f, %e, %b, %x, %X, %o) takes the next argument."""
     if not isinstance(arguments, list):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     waiting, size = iter(enumerate(arguments)), 0
 
     def clause(match: re.Match[str]) -> str:
@@ -47,17 +47,17 @@ def formatted(value: Any, arguments: Any) -> str:
         if verb == "%" and precision is None:
             return "%"
         if verb not in _VERBS or (precision is not None and (verb not in "fe" or len(precision) > 4)):
-            raise ValueError(f'could not parse formatting clause: unrecognized formatting clause "{match[0][1:]}"')
+            raise ValueError(words.unknown_clause(match[0][1:]))
         digits = _PRECISION if precision is None else int(precision)
         if digits > _MOST_PRECISION:
-            raise ValueError(f"precision {digits} is above {_MOST_PRECISION}")
+            raise ValueError(words.precision_above(digits, _MOST_PRECISION))
         at, argument = next(waiting, (len(arguments), None))
         if at == len(arguments):
-            raise ValueError(f"index {at} out of range")
+            raise ValueError(words.argument_missing(at))
         made = _VERBS[verb](argument, digits)
         size += len(made)
         if size > MOST_CHARS:
-            raise ValueError(f"format makes a text of more than {MOST_CHARS} characters")
+            raise ValueError(words.format_makes_too_much(MOST_CHARS))
         return made
 
     return _CLAUSE.sub(clause, _text(value))
@@ -65,12 +65,12 @@ def formatted(value: Any, arguments: Any) -> str:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return value
 
 
 def _refused(verb: str, expected: str) -> ValueError:
-    return ValueError(f"error during formatting: {verb} clause can only be used on {expected}")
+    return ValueError(words.clause_cannot_be_used(verb, expected))
 
 
 def _shown(value: Any, _: int = 0) -> str:
@@ -94,12 +94,12 @@ def _shown(value: Any, _: int = 0) -> str:
             return f"[{', '.join(map(_literal, value))}]"
         case Mapping():
             return _map(value)
-    raise _refused("string", "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps")
+    raise _refused("string", words.ANYTHING_SHOWN)
 
 
 def _map(value: Mapping[Any, Any]) -> str:
     if any(isinstance(key, str) and key.startswith("\0") for key in value):
-        raise _refused("string", "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps")
+        raise _refused("string", words.ANYTHING_SHOWN)
     return f"{{{', '.join(sorted(f'{_literal(key)}:{_literal(each)}' for key, each in value.items()))}}}"
 
 
@@ -155,7 +155,7 @@ def _floating(kind: str, name: str) -> Callable[[Any, int], str]:
 
 def _binary(value: Any, _: int) -> str:
     if not isinstance(value, int):
-        raise _refused("binary", "integers and bools")
+        raise _refused("binary", words.INTEGERS_AND_BOOLS)
     return format(int(value), "b")
 
 
@@ -169,7 +169,7 @@ def _hexadecimal(value: Any, _: int) -> str:
     if isinstance(value, str | bytes):
         return (value.encode() if isinstance(value, str) else value).hex()
     if isinstance(value, bool) or not isinstance(value, int):
-        raise _refused("hex", "integers, byte buffers, and strings")
+        raise _refused("hex", words.INTEGERS_BYTES_AND_STRINGS)
     return format(value, "x")
 
 
@@ -190,9 +190,9 @@ def _matching(pattern: re.Pattern[str], most: int, what: str, *, prefix: bool = 
 
     def faults(text: str) -> list[str]:
         whole = f"{text[:-1]}a" if prefix and text.endswith("-") else text
-        found = [] if len(text) <= most else [f"must be no more than {most} characters"]
+        found = [] if len(text) <= most else [words.at_most(most)]
         if not pattern.fullmatch(whole):
-            found.append(f"{what} (regex used for validation is '{pattern.pattern}')")
+            found.append(words.with_regex(what, pattern.pattern))
         return found
 
     return faults
@@ -203,8 +203,7 @@ def _qualified_name(text: str) -> list[str]:
     wrong = not _NAME.fullmatch(name) or len(name) > 63
     if slash:
         wrong = wrong or len(prefix) > 253 or not _SUBDOMAIN.fullmatch(prefix)
-    what = "a qualified name must consist of alphanumeric characters, '-', '_' or '.', with an optional DNS subdomain"
-    return [f"{what} prefix and '/' (e.g. 'example.com/MyName')"] if wrong else []
+    return [words.QUALIFIED_NAME] if wrong else []
 
 
 def _label_value(text: str) -> list[str]:
@@ -237,26 +236,21 @@ def _unless(check: Callable[[str], object], fault: str) -> Callable[[str], list[
     return lambda text: [] if check(text) else [fault]
 
 
-_AS_LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'"
-_AS_SUBDOMAIN = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'"
-_AS_1035 = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', and start with a letter"
-_LABEL_VALUE = _matching(
-    _NAME, 63, "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'"
-)
+_LABEL_VALUE = _matching(_NAME, 63, words.LABEL_VALUE)
 _FORMATS: Mapping[str, Callable[[str], list[str]]] = {
-    "dns1123Label": _matching(_LABEL, 63, _AS_LABEL),
-    "dns1123LabelPrefix": _matching(_LABEL, 63, _AS_LABEL, prefix=True),
-    "dns1123Subdomain": _matching(_SUBDOMAIN, 253, _AS_SUBDOMAIN),
-    "dns1123SubdomainPrefix": _matching(_SUBDOMAIN, 253, _AS_SUBDOMAIN, prefix=True),
-    "dns1035Label": _matching(_LABEL_1035, 63, _AS_1035),
-    "dns1035LabelPrefix": _matching(_LABEL_1035, 63, _AS_1035, prefix=True),
+    "dns1123Label": _matching(_LABEL, 63, words.LABEL),
+    "dns1123LabelPrefix": _matching(_LABEL, 63, words.LABEL, prefix=True),
+    "dns1123Subdomain": _matching(_SUBDOMAIN, 253, words.SUBDOMAIN),
+    "dns1123SubdomainPrefix": _matching(_SUBDOMAIN, 253, words.SUBDOMAIN, prefix=True),
+    "dns1035Label": _matching(_LABEL_1035, 63, words.LABEL_1035),
+    "dns1035LabelPrefix": _matching(_LABEL_1035, 63, words.LABEL_1035, prefix=True),
     "qualifiedName": _qualified_name,
     "labelValue": _label_value,
-    "uri": _unless(is_url, "invalid URI for request"),
-    "uuid": _unless(_UUID.fullmatch, "does not match the UUID format"),
-    "byte": _unless(_is_base64, "invalid base64"),
-    "date": _unless(_is_date, "invalid date"),
-    "datetime": _unless(_is_date_time, "invalid datetime"),
+    "uri": _unless(is_url, words.INVALID_URI),
+    "uuid": _unless(_UUID.fullmatch, words.INVALID_UUID),
+    "byte": _unless(_is_base64, words.INVALID_BASE64),
+    "date": _unless(_is_date, words.INVALID_DATE),
+    "datetime": _unless(_is_date_time, words.INVALID_DATETIME),
 }
 FORMATS = frozenset(_FORMATS)
 """The names of formats."""
@@ -269,7 +263,7 @@ def _named(name: Any) -> Optional:
 def _validated(found: Any, text: Any) -> Optional:
     """The faults of a text; no value where it has none."""
     if not isinstance(found, Mapping) or _FORMAT not in found:
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     faults = _FORMATS[found[_FORMAT]](_text(text))
     return optional(faults) if faults else optional()
 

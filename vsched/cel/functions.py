@@ -13,9 +13,8 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any
 
-from vsched.cel import networks, quantities, versions
+from vsched.cel import networks, quantities, versions, words
 from vsched.cel.formatting import MOST_CHARS
-from vsched.cel.versions import NO_OVERLOAD
 
 _AMOUNT = "\0quantity"
 _INT64 = 1 << 63
@@ -27,7 +26,7 @@ Quantity = Mapping[str, str]
 
 def _quantity(text: Any) -> Quantity:
     if not isinstance(text, str):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return quantity_of(quantities.amount(text))
 
 
@@ -50,13 +49,13 @@ def _amount(value: Any) -> Decimal:
         return Decimal(value[_AMOUNT])
     if isinstance(value, int) and not isinstance(value, bool):
         return Decimal(value)
-    raise ValueError(NO_OVERLOAD)
+    raise ValueError(words.NO_OVERLOAD)
 
 
 def _only(value: Any) -> Decimal:
     """The amount of a quantity; no integers."""
     if not isinstance(value, Mapping):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return _amount(value)
 
 
@@ -74,7 +73,7 @@ def _is_integer(value: Any) -> bool:
 
 def _as_integer(value: Any) -> int:
     if not _is_integer(value):
-        raise ValueError("cannot convert value to integer")
+        raise ValueError(words.NOT_AN_INTEGER)
     return int(_only(value))
 
 
@@ -93,7 +92,7 @@ def _sign(value: Any) -> int:
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return value
 
 
@@ -110,7 +109,7 @@ def _sum(value: Any) -> Any:
 def _extreme(name: str, pick: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
     def of(value: Any) -> Any:
         if not _list(value):
-            raise ValueError(f"{name} called on empty list")
+            raise ValueError(words.called_on_empty_list(name))
         return pick(value)
 
     return of
@@ -118,7 +117,7 @@ def _extreme(name: str, pick: Callable[[list[Any]], Any]) -> Callable[[Any], Any
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return value
 
 
@@ -126,7 +125,7 @@ def _index_of(value: Any, wanted: Any, start: int = 0) -> int:
     if isinstance(value, list):
         return value.index(wanted) if wanted in value else -1
     if not 0 <= start <= len(_text(value)):
-        raise ValueError(f"index out of range: {start}")
+        raise ValueError(words.index_out_of_range(start))
     return _text(value).find(_text(wanted), start)
 
 
@@ -137,13 +136,13 @@ def _last_index_of(value: Any, wanted: Any, start: int | None = None) -> int:
     if start is None:
         return text.rfind(part)
     if not 0 <= start <= len(text):
-        raise ValueError(f"index out of range: {start}")
+        raise ValueError(words.index_out_of_range(start))
     return text.rfind(part, 0, start + len(part))
 
 
 def _char_at(value: Any, index: int) -> str:
     if not 0 <= index <= len(_text(value)):
-        raise ValueError(f"index out of range: {index}")
+        raise ValueError(words.index_out_of_range(index))
     return _text(value)[index : index + 1]
 
 
@@ -151,16 +150,16 @@ def _substring(value: Any, start: int, end: int | None = None) -> str:
     text = _text(value)
     end = len(text) if end is None else end
     if not 0 <= start <= len(text) or not 0 <= end <= len(text):
-        raise ValueError(f"index out of range: {start if not 0 <= start <= len(text) else end}")
+        raise ValueError(words.index_out_of_range(start if not 0 <= start <= len(text) else end))
     if start > end:
-        raise ValueError(f"invalid substring range. start: {start}, end: {end}")
+        raise ValueError(words.invalid_substring(start, end))
     return text[start:end]
 
 
 def _replace(value: Any, old: Any, new: Any, times: int = -1) -> str:
     text = _text(value)
     if (text.count(_text(old)) + 1) * len(_text(new)) + len(text) > MOST_CHARS:
-        raise ValueError(f"replace makes a text of more than {MOST_CHARS} characters")
+        raise ValueError(words.replace_makes_too_much(MOST_CHARS))
     return text.replace(old, new, times)
 
 
@@ -175,14 +174,14 @@ def _split(value: Any, separator: Any, parts: int = -1) -> list[str]:
 
 def _few(parts: list[str]) -> list[str]:
     if len(parts) > MOST_PARTS:
-        raise ValueError(f"a list of {len(parts)} parts of a text is made, at most {MOST_PARTS} are allowed")
+        raise ValueError(words.too_many_parts(len(parts), MOST_PARTS))
     return parts
 
 
 def _join(value: Any, separator: Any = "") -> str:
     items = [_text(each) for each in _list(value)]
     if sum(map(len, items)) + len(items) * len(_text(separator)) > MOST_CHARS:
-        raise ValueError(f"join makes a text of more than {MOST_CHARS} characters")
+        raise ValueError(words.join_makes_too_much(MOST_CHARS))
     return str(separator).join(items)
 
 
@@ -204,7 +203,7 @@ def _pattern(pattern: str) -> Any:
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
-        raise ValueError(f"error parsing regexp: {_said(error)}") from None
+        raise ValueError(words.not_a_regexp(_said(error))) from None
 
 
 def _said(error: Exception) -> str:
@@ -229,7 +228,7 @@ def _bool(value: Any) -> bool:
         return True
     if value in ("false", "False", "FALSE", "f", "0"):
         return False
-    raise ValueError(f"type conversion error from 'string' to 'bool': {value!r}")
+    raise ValueError(words.not_a_bool_text(value))
 
 
 def _string(value: Any) -> str:
@@ -237,14 +236,14 @@ def _string(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if (text := networks.text_of(value)) is None:
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return text
 
 
 def _size(value: Any) -> int:
     """``size``; of a text the number of characters, of which the library counts the bytes."""
     if not isinstance(value, str | bytes | list | Mapping) or type_name(value) not in _SIZED:
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return len(value)
 
 

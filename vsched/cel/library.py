@@ -8,6 +8,8 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 
+from vsched.cel import words
+
 _MODULE = "cel.cel"
 
 
@@ -17,7 +19,7 @@ def library() -> ModuleType:
     package = find_spec("cel")
     spec = None if package is None else PathFinder.find_spec(_MODULE, package.submodule_search_locations)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{_MODULE} is not there (expected the package common-expression-language)")
+        raise ImportError(words.library_missing(_MODULE))
     module = sys.modules[_MODULE] = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

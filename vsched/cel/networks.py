@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface, ip
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from vsched.cel.versions import NO_OVERLOAD
+from vsched.cel import words
 
 Address = IPv4Address | IPv6Address
 Range = IPv4Interface | IPv6Interface
@@ -20,7 +20,7 @@ _EVERYONE = IPv4Address("255.255.255.255")
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return value
 
 
@@ -28,11 +28,11 @@ def _parsed(text: str) -> Address:
     try:
         found = ip_address(text)
     except ValueError as error:
-        raise ValueError(f"IP Address {text!r} parse error during conversion from string: {error}") from None
+        raise ValueError(words.no_address(text, error)) from None
     if "%" in text:
-        raise ValueError(f"IP address {text!r} with zone value is not allowed")
+        raise ValueError(words.address_with_zone(text))
     if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        raise ValueError(f"IPv4-mapped IPv6 address {text!r} is not allowed")
+        raise ValueError(words.mapped_address(text))
     return found
 
 
@@ -41,10 +41,10 @@ def _parsed_range(text: str) -> Range:
     try:
         _parsed(address)
         if not slash or not bits.isascii() or not bits.isdigit() or bits != str(int(bits)):
-            raise ValueError("expected an address, a slash and a number of bits")
+            raise ValueError(words.NETWORK_EXPECTED)
         return ip_interface(text)
     except ValueError as error:
-        raise ValueError(f"network address parse error during conversion from string: {error}") from None
+        raise ValueError(words.no_network(error)) from None
 
 
 def _parsed_url(text: str) -> SplitResult:
@@ -52,9 +52,9 @@ def _parsed_url(text: str) -> SplitResult:
         found = urlsplit(text)
         _ = found.port
     except ValueError as error:
-        raise ValueError(f"URL parse error during conversion from string: {error}") from None
+        raise ValueError(words.no_url(error)) from None
     if not (found.scheme or text.startswith("/")) or any(char <= " " or char == "\x7f" for char in text):
-        raise ValueError(f"URL parse error during conversion from string: parse {text!r}: invalid URI for request")
+        raise ValueError(words.invalid_url(text))
     return found
 
 
@@ -64,7 +64,7 @@ def _made(key: str, value: object) -> Mapping[str, str]:
 
 def _of(key: str, value: Any) -> str:
     if not isinstance(value, Mapping) or key not in value:
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return str(value[key])
 
 
@@ -90,7 +90,7 @@ def _can_be(parse: Callable[[str], object]) -> Callable[[Any], bool]:
         try:
             parse(_text(text))
         except ValueError as error:
-            if str(error) == NO_OVERLOAD:
+            if str(error) == words.NO_OVERLOAD:
                 raise
             return False
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vsched.cel.versions import NO_OVERLOAD
+from vsched.cel import words
 
 _OPTIONAL = "\0optional"
 Optional = Mapping[str, list[Any]]
@@ -28,7 +28,7 @@ def is_optional(value: Any) -> bool:
 def _items(value: Any) -> list[Any]:
     """The value as a list of one, or of none."""
     if not is_optional(value):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return list(value[_OPTIONAL])
 
 
@@ -39,7 +39,7 @@ def _has_value(value: Any) -> bool:
 def _value(value: Any) -> Any:
     for one in _items(value):
         return one
-    raise ValueError("optional.none() dereference")
+    raise ValueError(words.NONE_DEREFERENCED)
 
 
 def _select(value: Any, key: Any) -> Optional:
@@ -50,9 +50,9 @@ def _select(value: Any, key: Any) -> Optional:
         return optional(value[key]) if _is_key(key) and key in value else optional()
     if isinstance(value, list):
         if isinstance(key, bool) or not isinstance(key, int | float) or key != int(key):
-            raise ValueError(NO_OVERLOAD)
+            raise ValueError(words.NO_OVERLOAD)
         return optional(value[int(key)]) if 0 <= key < len(value) else optional()
-    raise ValueError(NO_OVERLOAD)
+    raise ValueError(words.NO_OVERLOAD)
 
 
 def _is_key(key: Any) -> bool:
@@ -66,7 +66,7 @@ def _of_non_zero(value: Any) -> Optional:
 def _unwrapped(values: Any) -> list[Any]:
     """The values that are there."""
     if not isinstance(values, list):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return [one for each in values for one in _items(each)]
 
 
@@ -80,7 +80,7 @@ def _flattened(values: list[Any]) -> Optional:
 def _end(at: int) -> Callable[[Any], Optional]:
     def of(value: Any) -> Optional:
         if not isinstance(value, list):
-            raise ValueError(NO_OVERLOAD)
+            raise ValueError(words.NO_OVERLOAD)
         return optional(value[at]) if value else optional()
 
     return of
@@ -92,7 +92,7 @@ def _pairs(value: Any) -> list[list[Any]]:
         return [[key, each] for key, each in value.items()]
     if isinstance(value, list):
         return [[at, each] for at, each in enumerate(value)]
-    raise ValueError(NO_OVERLOAD)
+    raise ValueError(words.NO_OVERLOAD)
 
 
 def _merged(maps: list[Any]) -> dict[Any, Any]:
@@ -100,10 +100,10 @@ def _merged(maps: list[Any]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for each in maps:
         if not isinstance(each, Mapping):
-            raise ValueError(NO_OVERLOAD)
+            raise ValueError(words.NO_OVERLOAD)
         for key, value in each.items():
             if key in found:
-                raise ValueError(f"Failed with repeated key: {key}")
+                raise ValueError(words.repeated_key(key))
             found[key] = value
     return found
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from decimal import ROUND_UP, Context, Decimal
 from functools import lru_cache
 
+from vsched.cel import words
+
 _PATTERN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*)([+-]?[0-9]*)\Z")
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -15,10 +17,6 @@ _SUFFIX_OF_BITS = {bits: suffix for suffix, bits in _BINARY.items()}
 _LARGEST = Decimal((1 << 63) - 1)
 _NANO = Decimal("1e-9")
 _EXACT = Context(prec=400)
-
-WRONG_FORMAT = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-WRONG_NUMBER = "unable to parse numeric part of quantity"
-WRONG_SUFFIX = "unable to parse quantity's suffix"
 
 
 class NotAQuantity(ValueError):
@@ -69,11 +67,11 @@ def _text(value: str | int | float) -> str:
 def _parse(text: str) -> tuple[Decimal, str]:
     match = _PATTERN.match(text)
     if match is None or not text:
-        raise NotAQuantity(WRONG_FORMAT)
+        raise NotAQuantity(words.WRONG_FORMAT)
     sign, whole, fraction, suffix, power = match.groups()
     multiplier, style = _multiplier(suffix, power)
     if not whole and not fraction:
-        raise NotAQuantity(WRONG_NUMBER)
+        raise NotAQuantity(words.WRONG_NUMBER)
     value = _EXACT.multiply(Decimal(f"{whole or '0'}.{fraction or '0'}"), multiplier)
     # As the server does: too large values are cut, and less than a billionth is rounded up, so that it is not zero.
     value = min(value, _LARGEST)
@@ -85,15 +83,15 @@ def _parse(text: str) -> tuple[Decimal, str]:
 def _multiplier(suffix: str, power: str) -> tuple[Decimal, str]:
     if suffix in ("e", "E") and power:
         if power in ("+", "-") or len(power) > 4:
-            raise NotAQuantity(WRONG_SUFFIX)
+            raise NotAQuantity(words.WRONG_SUFFIX)
         return Decimal(1).scaleb(int(power), context=_EXACT), "exponential"
     if power:
-        raise NotAQuantity(WRONG_SUFFIX)
+        raise NotAQuantity(words.WRONG_SUFFIX)
     if suffix in _BINARY:
         return Decimal(1 << _BINARY[suffix]), "binary"
     if suffix in _DECIMAL:
         return Decimal(1).scaleb(_DECIMAL[suffix]), "decimal"
-    raise NotAQuantity(WRONG_SUFFIX)
+    raise NotAQuantity(words.WRONG_SUFFIX)
 
 
 def _binary(value: int) -> str:

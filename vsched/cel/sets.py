@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vsched.cel.versions import NO_OVERLOAD
+from vsched.cel import words
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return value
 
 

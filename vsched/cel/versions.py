@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-NO_OVERLOAD = "no such overload"
+from vsched.cel import words
+
 _VERSION = "\0version"
 _PATTERN = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -30,7 +31,7 @@ def is_version(value: Any) -> bool:
 def version(text: Any, normalise: Any = False) -> Mapping[str, str]:
     """The version of a text; raises ValueError. ``normalise`` also takes ``v1.2`` and leading zeros."""
     if not isinstance(text, str) or not isinstance(normalise, bool):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     text = _normalised(text) if normalise else text
     order(text)
     return {_VERSION: text.partition("+")[0]}
@@ -41,7 +42,7 @@ def is_text_of_version(text: Any, normalise: Any = False) -> bool:
     try:
         version(text, normalise)
     except ValueError as error:
-        if str(error) == NO_OVERLOAD:
+        if str(error) == words.NO_OVERLOAD:
             raise
         return False
     return True
@@ -65,7 +66,7 @@ def order(text: str) -> Order:
     """The key that sorts versions; raises ValueError for a text that is none."""
     match = _PATTERN.match(text) if len(text) <= _MOST_CHARS else None
     if match is None:
-        raise ValueError(f"No Major.Minor.Patch elements found in {text[:_MOST_CHARS]!r}")
+        raise ValueError(words.no_version(text[:_MOST_CHARS]))
     before = tuple(
         (False, int(each), "") if each.isdigit() else (True, 0, each) for each in (match[4] or "").split(".") if each
     )
@@ -74,7 +75,7 @@ def order(text: str) -> Order:
 
 def _text(value: Any) -> str:
     if not is_version(value):
-        raise ValueError(NO_OVERLOAD)
+        raise ValueError(words.NO_OVERLOAD)
     return str(value[_VERSION])
 
 

@@ -10,13 +10,14 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
+from vsched.cli import words
 from vsched.cli.flags.strict import strict
 from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, as_plugin, called_as, completions, reordered
 from vsched.errors import VschedError
 from vsched.printable import printable
 
-COMMANDS = {
+COMMANDS_HELP = {
     "run": "run the scheduler against a cluster",
     "demo": "show the scheduler at work on an embedded cluster",
     "cluster": "run the embedded cluster alone: a Kubernetes API on loopback",
@@ -61,10 +62,10 @@ class LazyGroup(SuggestingGroup):
     """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(COMMANDS_HELP)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS_HELP:
             return None
         command = import_module(LAB.get(cmd_name) or f"vsched.cli.{cmd_name}.command").command
         assert isinstance(command, click.Command)
@@ -73,12 +74,12 @@ class LazyGroup(SuggestingGroup):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Complete the names of commands without importing any of them."""
-        named = [CompletionItem(name, help=says) for name, says in COMMANDS.items() if name.startswith(incomplete)]
+        named = [CompletionItem(name, help=says) for name, says in COMMANDS_HELP.items() if name.startswith(incomplete)]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(COMMANDS_HELP.items()))
 
 
 @click.group(
@@ -129,7 +130,7 @@ def main() -> None:
     except OSError as error:
         if error.errno != ENOSPC:
             raise
-        click.echo(f"vsched: {error.strerror} (where the results go)", err=True)
+        click.echo(words.no_room(error.strerror), err=True)
         code = 1
     gc.freeze()  # Python would look for garbage once more in all there is, which takes longer than most commands
     sys.exit(code if isinstance(code, int) else 0)

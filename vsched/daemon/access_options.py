@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from vsched.daemon.words import options as words
 from vsched.errors import BadInput
 
 Authentication = Literal["none", "certificate", "token-file", "tokenreview"]
@@ -47,17 +48,17 @@ def check_access(access: AccessOptions, listen_address: str, *, tls: bool) -> No
     if access.authentication == "none":
         _check_unused(access)
     elif not secured and (access.client_ca_file is not None or not _stays_here(listen_address)):
-        raise BadInput(f"{way}: --listen-address is without TLS (expected --tls-cert-file, and --tls-on listen)")
+        raise BadInput(words.listens_without_tls(way))
     if access.authentication == "certificate" and access.client_ca_file is None:
-        raise BadInput(f"{way}: no client could be authenticated (expected --client-ca-file)")
+        raise BadInput(words.no_client_possible(way))
     if (access.authentication == "token-file") != (access.token_file is not None):
-        raise BadInput("--token-file: goes with --authentication token-file, and that with it")
+        raise BadInput(words.TOKEN_FILE_ALONE)
     if access.token_audiences and access.authentication != "tokenreview":
-        raise BadInput("--token-audience: has no effect here (expected --authentication tokenreview)")
+        raise BadInput(words.AUDIENCE_WITHOUT_EFFECT)
     if access.webhook_client_ca_file is not None and not tls:
-        raise BadInput("--webhook-client-ca-file: there is no webhook without TLS (expected --tls-cert-file)")
+        raise BadInput(words.CLIENT_CA_WITHOUT_TLS)
     if "healthz" in access.tls_on and not tls:
-        raise BadInput("--tls-on healthz: there is no certificate (expected --tls-cert-file)")
+        raise BadInput(words.HEALTHZ_WITHOUT_CERTIFICATE)
 
 
 def _check_unused(access: AccessOptions) -> None:
@@ -70,7 +71,7 @@ def _check_unused(access: AccessOptions) -> None:
     }
     for flag, there in given.items():
         if there:
-            raise BadInput(f"{flag}: needs authentication (expected --authentication other than none)")
+            raise BadInput(words.needs_authentication(flag))
 
 
 def _stays_here(address: str) -> bool:

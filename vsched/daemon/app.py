@@ -43,6 +43,9 @@ from vsched.daemon.system.listeners import Listeners, ServedRoutes
 from vsched.daemon.system.tuning import LEFT_ALONE, Collector, collected
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
+from vsched.daemon.words import log as log_words
+from vsched.daemon.words import states as states_words
+from vsched.daemon.words import tasks as words
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.model.memo import Memo, Mode
@@ -154,16 +157,16 @@ class Daemon:
         """Everything that runs for long."""
         watching = (self.watches, self.housekeeping, self.listeners, self.inspection)
         parts = (*watching, self._writes, self.arbitration, self.history)
-        usage = "collects what nodes really use, where the policy says from where"
+        usage = words.USAGE
         return (
             *(task for part in parts if part is not None for task in part.tasks),
-            LongLived("election", self.election.run, "finds out which of several daemons acts"),
-            LongLived("sessions", self._sessions.run, "decides, once the mirror is complete"),
+            LongLived("election", self.election.run, words.ELECTION),
+            LongLived("sessions", self._sessions.run, words.SESSIONS),
             LongLived("usage", lambda: self.usage.run(self.reflectors["Node"].synced), usage, acts=True),
-            LongLived("MIG geometries", self.geometries.run, "follows the ConfigMap that says how GPUs may be divided"),
-            LongLived("policy file", self._follow_policy, "takes edits of the policy into force"),
-            LongLived("heartbeat", Heartbeat(self.telemetry, self.caller).run, "measures how late the event loop is"),
-            LongLived("upkeep", self._upkeep.run, "has garbage looked for, every few hours"),
+            LongLived("MIG geometries", self.geometries.run, words.GEOMETRIES),
+            LongLived("policy file", self._follow_policy, words.POLICY_FILE),
+            LongLived("heartbeat", Heartbeat(self.telemetry, self.caller).run, words.HEARTBEAT),
+            LongLived("upkeep", self._upkeep.run, words.UPKEEP),
         )
 
     async def run(self) -> None:
@@ -229,7 +232,7 @@ class Daemon:
             sessions, self.dispatcher, self.evictor, telling, soon, options.drain_seconds, self._writes.claims.drain
         )
         if left.writes:
-            self.telemetry.worry("stopped with unsent writes", left=left.writes, bindings_in_flight=left.bindings)
+            self.telemetry.worry(log_words.UNSENT_WRITES, left=left.writes, bindings_in_flight=left.bindings)
         return not left.bindings
 
     def _answered(self, verb: str, code: int) -> None:
@@ -256,7 +259,7 @@ class Daemon:
         return self._base.role() if self._base.stopping.is_set() or not self._incomplete() else "starting"
 
     def _incomplete(self) -> str:
-        return "" if self.health.ready().ok else "the cache is not synced yet"
+        return "" if self.health.ready().ok else states_words.NOT_SYNCED
 
     def _numbers(self) -> Numbers:
         """What is read off the parts at every scrape."""

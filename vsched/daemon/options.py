@@ -12,6 +12,7 @@ import msgspec
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.controllers.flows.probes import Network
 from vsched.daemon.access_options import AccessOptions, check_access
+from vsched.daemon.words import options as words
 from vsched.errors import BadInput
 from vsched.kube.lease.record import LeaseSettings, lease_name
 from vsched.kube.paths import is_name, namespace_and_name
@@ -194,36 +195,32 @@ def networks_of(options: Options) -> tuple[Network, ...]:
 def check(options: Options) -> None:
     """Raise BadInput where options do not go together."""
     if options.policy_file is not None and options.policy_map:
-        raise BadInput("--scheduler-configmap: given besides --scheduler-conf; one of them is enough")
+        raise BadInput(words.TWO_POLICIES)
     for name in options.command_namespaces:
         if not is_name(name):
-            raise BadInput(f"--command-namespace: {name!r} is not the name of a namespace")
+            raise BadInput(words.bad_command_namespace(name))
     if options.volcano_namespace and not is_name(options.volcano_namespace):
-        raise BadInput(f"--volcano-namespace: {options.volcano_namespace!r} is not the name of a namespace")
+        raise BadInput(words.bad_volcano_namespace(options.volcano_namespace))
     networks_of(options)
     if not LABEL_KEY.fullmatch(options.user_key):
-        raise BadInput(f"--user-key: {options.user_key!r} (expected the key of a label, as example.com/user)")
+        raise BadInput(words.bad_user_key(options.user_key))
     if not options.policy_env_prefix:
-        raise BadInput("--policy-env-prefix: '' (expected the beginning of variable names)")
+        raise BadInput(words.ENV_PREFIX_EXPECTED)
     for directory in options.policy_files:
         if not directory.startswith("/"):
-            raise BadInput(f"--policy-files: {directory!r} (expected a directory that begins with /)")
+            raise BadInput(words.directory_expected(directory))
     if not options.schedule and not options.arbitrate:
-        raise BadInput("--no-schedule: leaves nothing to do (expected --arbitrate with it)")
+        raise BadInput(words.NOTHING_TO_DO)
     if options.workloads_file is not None and not options.schedule:
-        raise BadInput("--workloads: has no effect with --no-schedule, which places no pods")
+        raise BadInput(words.NO_WORKLOADS)
     if options.webhook_address and not options.arbitrate and not options.runs_jobs:
-        raise BadInput(
-            "--webhook-address: there is nothing to review (expected --arbitrate or --job-controller with it)"
-        )
+        raise BadInput(words.NOTHING_TO_REVIEW)
     if options.webhook_address and options.tls_cert_file is None:
-        raise BadInput(
-            "--webhook-address: webhooks are called over TLS only (expected --tls-cert-file and --tls-private-key-file)"
-        )
+        raise BadInput(words.WEBHOOK_WITHOUT_TLS)
     check_access(options.access, options.listen_address, tls=options.tls_cert_file is not None)
     _check_shards(options)
     if not is_name(options.sharding_name):
-        raise BadInput(f"--scheduler-sharding-name: {options.sharding_name!r} is not the name of a NodeShard")
+        raise BadInput(words.bad_sharding_name(options.sharding_name))
     if options.leader_endpoints:
         leader_service_of(options)
         port_of(options)
@@ -232,16 +229,16 @@ def check(options: Options) -> None:
         leader_pod_of(options)
         if not LABEL_VALUE.fullmatch(options.lease.name):
             name = options.lease.name
-            raise BadInput(f"--leader-elect-resource-name: {name!r} (expected a label's value, with --leader-pod)")
+            raise BadInput(words.bad_lease_name(name))
 
 
 def _check_shards(options: Options) -> None:
     if not 1 <= options.shards <= SHARDS_MAX:
-        raise BadInput(f"--shards: {options.shards} (expected 1 to {SHARDS_MAX})")
+        raise BadInput(words.bad_shards(options.shards, SHARDS_MAX))
     if options.shards > 1 and not options.leader_elect:
-        raise BadInput("--shards: each shard has a Lease (expected --leader-elect with it)")
+        raise BadInput(words.SHARDS_WITHOUT_LEASES)
     if not LABEL_KEY.fullmatch(options.node_pool_label):
-        raise BadInput(f"--node-pool-label: {options.node_pool_label!r} (expected the key of a label)")
+        raise BadInput(words.bad_node_pool_label(options.node_pool_label))
 
 
 def leader_service_of(options: Options) -> tuple[str, str]:
@@ -259,7 +256,7 @@ def port_of(options: Options) -> int:
     port = options.listen_address.rpartition(":")[2]
     if not port.isdigit() or not int(port):
         address = options.listen_address
-        raise BadInput(f"--leader-endpoints: {address!r} has no port (expected --listen-address :PORT)")
+        raise BadInput(words.no_port(address))
     return int(port)
 
 
@@ -267,4 +264,4 @@ def _check_address(text: str) -> None:
     try:
         ip_address(text)
     except ValueError:
-        raise BadInput(f"--advertise-address: {text!r} (expected an IP address, with --leader-endpoints)") from None
+        raise BadInput(words.bad_advertise_address(text)) from None

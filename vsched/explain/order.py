@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vsched.actions.allocate import PlacingArgs
+from vsched.actions.assigning import AllocateArgs
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.explain.records import WaitingPlace
 from vsched.explain.words import reasons as words
@@ -173,7 +173,7 @@ def _user_key(plugins: PluginSet, view: JobView) -> tuple[Any, ...]:
 def ordering_args(session: Session) -> OrderingArgs:
     """The policy's arguments for the order of queues: those of allocate, else those of enqueue."""
     if "allocate" in session.policy.actions:
-        return session.args("allocate", PlacingArgs)
+        return session.args("allocate", AllocateArgs)
     return session.args("enqueue", OrderingArgs)
 
 

@@ -28,6 +28,7 @@ from vsched.kube.http.slots import Slots
 from vsched.kube.paths import Params, target, verb_of
 from vsched.kube.silence import NO_ANSWER, Chunks, why_no_answer
 from vsched.kube.unpacking import BadPacking
+from vsched.kube.words import answers as words
 from vsched.version import user_agent
 
 JSON = "application/json"
@@ -156,7 +157,7 @@ class ApiClient:
         if pool is None:
             return await self.request(method, path, body=body, content_type=content_type, attempts=1)
         if pool.closed:
-            raise Unavailable(f"{self._at(method, path)}: the client is closed")
+            raise Unavailable(words.client_is_closed(self._at(method, path)))
         if not _IN_A_REQUEST.fullmatch(path):
             raise BadInput(_not_in_a_url(method, path))
         began = time.monotonic()
@@ -164,7 +165,7 @@ class ApiClient:
             answer = await self._exchanged(pool, method, path, body, content_type)
         except TooLong as error:
             code, headers, start = error.answer
-            problem = f"the answer is longer than {self._settings.answer_bytes} bytes"
+            problem = words.answer_is_longer(self._settings.answer_bytes)
             raise unexpected(self._at(method, path), code, headers, start, problem) from error
         except NO_ANSWER as error:
             problem = why_no_answer(error, time.monotonic() - began)
@@ -199,10 +200,10 @@ class ApiClient:
         try:
             content = orjson.loads(answer.body)
         except UNREADABLE as error:
-            problem = f"answered with something that is not JSON: {why_unreadable(error)}"
+            problem = words.not_json(why_unreadable(error))
             raise unexpected(where, answer.code, answer.headers, answer.body, problem) from error
         if not isinstance(content, dict):
-            problem = f"answered with a JSON {type(content).__name__}, expected an object"
+            problem = words.not_an_object(type(content).__name__)
             raise unexpected(where, answer.code, answer.headers, answer.body, problem)
         return content
 
@@ -310,7 +311,7 @@ class ApiClient:
         """A successful response with an unread body; refused credentials are renewed once."""
         verb = "WATCH" if streams else verb_of(method, path)
         if self._session.closed:
-            raise Unavailable(f"{self._at(method, path)}: the client is closed")
+            raise Unavailable(words.client_is_closed(self._at(method, path)))
         began = time.monotonic()
         try:
             credentials = await self.connection.credentials.headers()
@@ -395,7 +396,7 @@ class ApiClient:
             start = start or chunk
             size += len(chunk)
             if size > self._settings.answer_bytes:
-                problem = f"the answer is longer than {self._settings.answer_bytes} bytes"
+                problem = words.answer_is_longer(self._settings.answer_bytes)
                 raise unexpected(where, response.status, response.headers, start, problem)
             yield chunk
 
@@ -405,7 +406,7 @@ class ApiClient:
 
 
 def _not_in_a_url(method: str, path: str) -> str:
-    return f"{method} {path[:100]!a}: cannot be asked for: it has letters that cannot be in a URL"
+    return words.not_in_a_url(method, path[:100])
 
 
 def _may_repeat(method: str, error: ApiError | Unavailable) -> bool:

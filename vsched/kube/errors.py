@@ -20,6 +20,7 @@ from http import HTTPStatus
 import msgspec
 
 from vsched.errors import UNREADABLE, VschedError
+from vsched.kube.words import answers as words
 
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _TEXT_LIMIT = 500
@@ -188,7 +189,7 @@ def error_from_answer(where: str, code: int, headers: Mapping[str, str], body: b
     retry_after = headers.get("Retry-After")
     if 300 <= code < 400:
         target = headers.get("Location", "somewhere else")
-        return UnexpectedAnswer(where, code, f"redirects to {target}: is the server URL that of a Kubernetes API?")
+        return UnexpectedAnswer(where, code, words.redirects(target))
     try:
         return error_from_status(where, body, code, retry_after)
     except UNREADABLE:
@@ -201,11 +202,9 @@ def _from_page(where: str, code: int, headers: Mapping[str, str], body: bytes) -
     title = f" titled {one_line(found[1].decode('utf-8', 'replace'))!r}" if found else ""
     if code in _HTML_FROM_PROXY:
         wait = retry_after_seconds(headers.get("Retry-After"))
-        message = f"{phrase(code)} (a web page{title}, so from something in front of the API server)"
+        message = words.web_page_with_reason(phrase(code), title)
         return class_of(code)(where, code, message, retry_after_seconds=wait)
-    return UnexpectedAnswer(
-        where, code, f"answered with a web page{title}, not JSON: is the server URL that of a Kubernetes API?"
-    )
+    return UnexpectedAnswer(where, code, words.web_page(title))
 
 
 def unexpected(where: str, code: int, headers: Mapping[str, str], body: bytes, problem: str) -> UnexpectedAnswer:
@@ -215,7 +214,7 @@ def unexpected(where: str, code: int, headers: Mapping[str, str], body: bytes, p
         if isinstance(page, UnexpectedAnswer):
             return page
     start = one_line(body[:80].decode("utf-8", "replace"))
-    return UnexpectedAnswer(where, code, f"{one_line(problem)}; the answer starts with {start!r}")
+    return UnexpectedAnswer(where, code, words.starts_with(one_line(problem), start))
 
 
 def looks_like_html(headers: Mapping[str, str], body: bytes) -> bool:
@@ -249,4 +248,4 @@ def phrase(code: int) -> str:
     try:
         return HTTPStatus(code).phrase
     except ValueError:
-        return "no reason given"
+        return words.NO_REASON

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.kube.words import answers as words
 
 Params = dict[str, str]
 
@@ -38,11 +39,11 @@ class ApiResource(msgspec.Struct, frozen=True):
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of a collection, an object or its subresource; no namespace means all of them."""
         if namespace and not self.namespaced:
-            raise BadInput(f"{self.plural} have no namespace, so {namespace!r} cannot be asked for")
+            raise BadInput(words.no_namespace(self.plural, namespace))
         if name and self.namespaced and not namespace:
-            raise BadInput(f"{self.plural} {name!r} cannot be asked for without its namespace")
+            raise BadInput(words.namespace_missing(self.plural, name))
         if subresource and not name:
-            raise BadInput(f"{self.plural}: the subresource {subresource!r} needs the name of an object")
+            raise BadInput(words.name_missing(self.plural, subresource))
         path = (
             f"{self.root}/namespaces/{segment(namespace)}/{self.plural}" if namespace else f"{self.root}/{self.plural}"
         )
@@ -78,7 +79,7 @@ def segment(text: str) -> str:
     if is_name(text):
         return text
     if text in {"", ".", ".."}:
-        raise BadInput(f"{text!r} is not the name of an object")
+        raise BadInput(words.no_name(text))
     return quote(text, safe=_SAFE)
 
 

@@ -11,6 +11,7 @@ import aiohttp
 from vsched.errors import Unavailable
 from vsched.kube.errors import one_line
 from vsched.kube.unpacking import Unpacked
+from vsched.kube.words import answers as words
 
 NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
 """What aiohttp raises if a connection cannot be made, breaks or times out."""
@@ -49,10 +50,10 @@ def why_no_answer(error: Exception, waited_seconds: float) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError) or isinstance(
         cause, ssl.SSLError
     ):
-        return f"the TLS handshake failed: {one_line(str(error))}; check certificate-authority and the server's name"
+        return words.handshake_failed(one_line(str(error)))
     if isinstance(error, aiohttp.ClientHttpProxyError):
         # The text of this error contains the proxy's address with its password.
-        return f"the proxy answered {error.status}: {one_line(error.message)}"
+        return words.proxy_answered(error.status, one_line(error.message))
     if isinstance(error, TimeoutError):
-        return f"no answer within {waited_seconds:.1f} s"
+        return words.no_answer_within(waited_seconds)
     return one_line(str(error)) or type(error).__name__

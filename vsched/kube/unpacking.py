@@ -10,6 +10,8 @@ import zlib
 
 import aiohttp
 
+from vsched.kube.words import answers as words
+
 PIECE_BYTES = 256 << 10
 """The most that is unpacked at once."""
 UNPACKED_BYTES = 128 << 20
@@ -37,7 +39,7 @@ class Unpacked:
         if encoding not in ("", "identity"):
             window = _WINDOWS.get(encoding)
             if window is None:
-                raise BadPacking(f"the answer is encoded as {encoding[:20]!r}, which was not asked for")
+                raise BadPacking(words.encoded_otherwise(repr(encoding[:20])))
             self._inflater = zlib.decompressobj(window)
 
     async def next(self) -> bytes:
@@ -50,7 +52,7 @@ class Unpacked:
                 self._packed = await self._content.readany()
                 if not self._packed:
                     if not inflater.eof:
-                        raise BadPacking("the packed answer breaks off")
+                        raise BadPacking(words.BREAKS_OFF)
                     return b""
             if piece := self._unpack(inflater):
                 await asyncio.sleep(0)
@@ -63,10 +65,10 @@ class Unpacked:
         try:
             piece = inflater.decompress(self._packed, PIECE_BYTES)
         except zlib.error as error:
-            raise BadPacking(f"the answer cannot be unpacked: {error}") from error
+            raise BadPacking(words.cannot_be_unpacked(error)) from error
         self._packed, self._more = inflater.unconsumed_tail, len(piece) == PIECE_BYTES
         if self._left is not None:
             self._left -= len(piece)
             if self._left < 0:
-                raise BadPacking(f"the answer unpacks to more than {UNPACKED_BYTES >> 20} MiB")
+                raise BadPacking(words.unpacks_to_more(UNPACKED_BYTES >> 20))
         return piece

@@ -56,7 +56,10 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     if not facts.plugins <= LOOKED_AT or "allocate" not in facts.actions or masks or cycle.has_more_on_paper:
         return
     queues = CycleQueues(cycle)
-    held = queues.standing(queues.holds(gone=()))  # room that evictions made came too late for what waits
+    # What evictions make room for came too late for what waits, and so did guarantees that are met by it.
+    carried = {uid for uid in cycle.reserved if cycle.tasks[uid].nominated}
+    early = queues.standing(queues.amounts_of((*queues.holding, *cycle.bound, *carried)))
+    held = queues.standing(queues.holds(gone=()))
     room, repelling = {node: cycle.room_on(node, kept=True) for node in cycle.nodes}, Repelling(cycle)
 
     @cache
@@ -76,8 +79,9 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         return bool(more) or not in_vain()
 
     @cache
-    def left_of(name: str) -> Sums:
-        return Sums({column: most - held.own[name][column] for column, most in queues.most(name, held).items()})
+    def left_of(name: str, *, at_first: bool) -> Sums:
+        holdings = early if at_first else held
+        return Sums({column: most - holdings.own[name][column] for column, most in queues.most(name, holdings).items()})
 
     for key, job in cycle.jobs.items():
         pods, spec = _waiting(cycle, job), job.spec
@@ -89,7 +93,9 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         for node in own.keys() & able(shape, terms) if own else ():
             fit += min(_times(shape.request, room[node], own[node]), own[node])
         for name in queues.path(spec.queue) if LIMITING & facts.limits else ():
-            fit = min(fit, _times(shape.request, left_of(name), own.total()))
+            before = sum(task.uid in carried for task in pods)
+            fit = min(fit, _times(shape.request, left_of(name, at_first=True), before))
+            fit = min(fit, _times(shape.request, left_of(name, at_first=False), own.total()))
         what = words.waits_for_nothing(key, missing)
         yield what if 0 < missing <= fit and (_is_admitted(cycle, job) or not kept_out(job)) else ""
 

@@ -14,25 +14,24 @@ from vsched.settings.reading.arguments import read_arguments
 from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.tree import Keyed, Listed, MappingEntry, Node, Scalar, got, is_null
 from vsched.settings.reading.values import read_fields
-
-_EXAMPLE = 'a comma separated text such as "enqueue, allocate, backfill"'
+from vsched.settings.words import policy as words
 
 
 def read_actions(policy: Keyed, registry: Registry, problems: Problems) -> tuple[str, ...]:
     """The names in order; what cannot be used is left out and among the problems."""
     entry = policy.get("actions")
     if entry is None:
-        problems.add(policy.line, "actions", f"missing; expected {_EXAMPLE}")
+        problems.add(policy.line, "actions", f"missing; expected {words.ACTIONS_EXPECTED}")
         return ()
     node = entry.value
     if not isinstance(node, Scalar) or node.is_null or not node.text.strip():
-        found = "an empty text" if isinstance(node, Scalar) and not node.is_null else got(node)
-        problems.add(entry.line, "actions", f"expected {_EXAMPLE}, got {found}")
+        found = words.EMPTY_TEXT if isinstance(node, Scalar) and not node.is_null else got(node)
+        problems.add(entry.line, "actions", f"expected {words.ACTIONS_EXPECTED}, got {found}")
         return ()
     names = [name.strip() for name in node.text.split(",")]
     for at, name in enumerate(names):
         if not name:
-            problems.add(entry.line, f"actions[{at}]", "a name is missing between the commas")
+            problems.add(entry.line, f"actions[{at}]", words.NAME_MISSING_BETWEEN_COMMAS)
         elif name not in registry.actions:
             problems.add(entry.line, f"actions[{at}]", _absent(name, registry))
     return tuple(name for name in names if name in registry.actions)
@@ -52,7 +51,7 @@ def read_configurations(
         if name.text not in registry.actions:
             _report_absent(name, path, registry, problems)
         elif name.text in lines:
-            text = f"action {name.text!r} is there twice (first on line {lines[name.text]})"
+            text = words.action_twice(name.text, lines[name.text])
             problems.add(name.line, f"{path}.name", text)
         else:
             lines[name.text] = name.line
@@ -63,7 +62,7 @@ def read_configurations(
                 args[name.text] = found
                 _check_plugins(found, given.value, f"{path}.arguments", policy, registry, problems)
             if name.text not in policy.actions:
-                problems.idle(name.line, f"{path}.name", f"{name.text} is not among the actions")
+                problems.idle(name.line, f"{path}.name", words.not_among_actions(name.text))
     for action in registry.actions.values():
         if action.name not in args:
             default = read_arguments(None, action.args_type, f"configurations.{action.name}", 1, problems)
@@ -77,13 +76,13 @@ def _sections(entry: MappingEntry | None, problems: Problems) -> tuple[Node, ...
         return ()
     if isinstance(entry.value, Listed):
         return entry.value.items
-    problems.add(entry.line, "configurations", f"expected a list of actions with arguments, got {got(entry.value)}")
+    problems.add(entry.line, "configurations", words.configurations_expected(got(entry.value)))
     return ()
 
 
 def _name(node: Node, path: str, problems: Problems) -> Scalar | None:
     if not isinstance(node, Keyed):
-        problems.add(node.line, path, f"expected a mapping with the name of an action, got {got(node)}")
+        problems.add(node.line, path, words.action_expected(got(node)))
         return None
     for entry in node.entries:
         if entry.key not in ("name", "arguments"):
@@ -93,7 +92,7 @@ def _name(node: Node, path: str, problems: Problems) -> Scalar | None:
     if entry_of_name and isinstance(entry_of_name.value, Scalar) and not entry_of_name.value.is_null:
         return entry_of_name.value
     line = entry_of_name.line if entry_of_name else node.line
-    problems.add(line, f"{path}.name", "missing; expected the name of an action")
+    problems.add(line, f"{path}.name", words.ACTION_NAME_MISSING)
     return None
 
 
@@ -107,9 +106,9 @@ def _check_plugins(
     lines = read_fields(node, type(args), path, Problems(problems.where)).lines
     for key, plugin in args.named_plugins().items():
         if plugin not in known:
-            problems.add(lines[key], f"{path}.{key}", f"unknown plugin {plugin!r}{did_you_mean(plugin, known)}")
+            problems.add(lines[key], f"{path}.{key}", words.unknown_plugin(plugin, did_you_mean(plugin, known)))
         elif not _gives_scores(plugin, policy, registry):
-            problems.idle(lines[key], f"{path}.{key}", f"{plugin} gives queues no score in this policy")
+            problems.idle(lines[key], f"{path}.{key}", words.no_score(plugin))
 
 
 def _gives_scores(name: str, policy: Policy, registry: Registry) -> bool:
@@ -119,12 +118,12 @@ def _gives_scores(name: str, policy: Policy, registry: Registry) -> bool:
 
 def _report_absent(name: Scalar, path: str, registry: Registry, problems: Problems) -> None:
     if name.text in ACTIONS_IN_THE_FIELD:
-        problems.warn(name.line, f"{path}.name", f"{_absent(name.text, registry)}; its arguments are not read")
+        problems.warn(name.line, f"{path}.name", words.arguments_not_read(_absent(name.text, registry)))
     else:
         problems.add(name.line, f"{path}.name", _absent(name.text, registry))
 
 
 def _absent(name: str, registry: Registry) -> str:
     if name in ACTIONS_IN_THE_FIELD:
-        return f"action {name!r} does not exist in vsched yet"
-    return f"unknown action {name!r}{did_you_mean(name, ACTIONS_IN_THE_FIELD | set(registry.actions))}"
+        return words.action_not_yet(name)
+    return words.unknown_action(name, did_you_mean(name, ACTIONS_IN_THE_FIELD | set(registry.actions)))

@@ -13,6 +13,7 @@ from vsched.settings.document import plain_text, shown_arguments
 from vsched.settings.names import switch_key
 from vsched.settings.reading.arguments import flat_arguments, secret_arguments
 from vsched.settings.settings import Settings
+from vsched.settings.words import policy as words
 
 MOST_NAMED = 8
 """Changes that are named; the rest are counted."""
@@ -24,7 +25,7 @@ def changes(old: Settings, new: Settings) -> str:
         return "no change"
     found = list(_changes(old, new))
     if not found:
-        return "layout or comments only"
+        return words.LAYOUT_ONLY
     rest = len(found) - MOST_NAMED
     return "; ".join(found[:MOST_NAMED] + ([f"and {rest} more"] if rest > 0 else []))
 
@@ -58,13 +59,13 @@ def _placements(old: Settings, new: Settings) -> Iterator[str]:
     yield from (f"{name} removed" for name in was if name not in now)
     for name, (tier, _) in now.items():
         if name not in was:
-            yield f"{name} added to tier {tier}"
+            yield words.added(name, tier)
         elif was[name][0] != tier:
-            yield f"{name} moved from tier {was[name][0]} to {tier}"
+            yield words.moved(name, was[name][0], tier)
     for tier in sorted({tier for tier, _ in now.values()}):
         stayed = {name for name, (at, _) in now.items() if at == tier and was.get(name, (0, 0))[0] == tier}
         if sorted(stayed, key=was.__getitem__) != sorted(stayed, key=now.__getitem__):
-            yield f"order in tier {tier} is {', '.join(sorted(stayed, key=now.__getitem__))}"
+            yield words.order_in_tier(tier, ", ".join(sorted(stayed, key=now.__getitem__)))
 
 
 def _places(settings: Settings) -> dict[str, tuple[int, int]]:

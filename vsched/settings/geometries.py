@@ -20,6 +20,7 @@ from vsched.model.deviceshare.geometries import (
     ModelGeometries,
 )
 from vsched.settings.npu_chips import Model, Models, chips_of
+from vsched.settings.words import files as words
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 KEY = "device-config.yaml"
@@ -72,7 +73,7 @@ class DeviceConfig(msgspec.Struct, frozen=True):
 def divisions_in(text: str, where: str) -> Divisions:
     """What such a text says; the usual geometries and models where it says nothing of them. Raises BadInput."""
     if is_too_deep(text):
-        raise BadInput(f"{where}: nested too deeply to be read")
+        raise BadInput(words.nested_too_deeply(where))
     try:
         check_aliases(text)
         found = msgspec.convert(yaml.load(text, Loader=KubernetesLoader) or {}, DeviceConfig)
@@ -91,7 +92,7 @@ def _known_geometries(found: Nvidia, where: str) -> KnownGeometries:
         return DEFAULT_GEOMETRIES
     for number, one in enumerate(found.known):
         if len({geometry.group for geometry in one.geometries}) < len(one.geometries):
-            raise BadInput(f"{where}: nvidia.knownMigGeometries[{number}]: two geometries have one group")
+            raise BadInput(words.two_geometries(where, number))
     return tuple(_geometries_of(one, max(1, found.factor)) for one in found.known)
 
 

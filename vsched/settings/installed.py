@@ -18,6 +18,7 @@ from vsched.framework.points.extension import Plugin
 from vsched.framework.registry import Registry, points_of
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.reading.values import keys_of
+from vsched.settings.words import files as words
 
 GROUP = "vsched.plugins"
 
@@ -36,9 +37,9 @@ def with_plugins_of(built_in: Registry, offered: Iterable[EntryPoint]) -> Regist
     for point in sorted(offered, key=lambda point: (point.name, point.value)):
         try:
             if point.name in built_in.plugins:
-                raise BadInput("vsched has a plugin of this name itself; expected another name")
+                raise BadInput(words.TAKEN_BY_VSCHED)
             if point.name in found:
-                raise BadInput(f"{_package(found[point.name])} has a plugin of this name, too; expected one of them")
+                raise BadInput(words.taken_by(_package(found[point.name])))
             found[point.name] = point
             plugins.append(_loaded(point))
         except BadInput as error:
@@ -52,9 +53,9 @@ def _loaded(point: EntryPoint) -> type[Plugin[Any]]:
     try:
         plugin = point.load()
     except Exception as error:  # whatever a module may raise when it is imported
-        raise BadInput(f"cannot be loaded: {_told(error)}") from error
+        raise BadInput(words.cannot_be_loaded(_told(error))) from error
     if not isinstance(plugin, type) or not issubclass(plugin, Plugin):
-        raise BadInput("expected a class that inherits vsched.framework.points.extension.Plugin")
+        raise BadInput(words.CLASS_EXPECTED)
     for problem in _problems(point.name, plugin):
         raise BadInput(problem)
     return plugin
@@ -63,24 +64,24 @@ def _loaded(point: EntryPoint) -> type[Plugin[Any]]:
 def _problems(name: str, plugin: type[Plugin[Any]]) -> Iterator[str]:
     own = getattr(plugin, "name", None)
     if own != name:
-        yield f"expected name = {name!r} in the class, got {own!r}"
+        yield words.name_expected(name, own)
     missing = sorted(getattr(plugin, "__abstractmethods__", ()))
     if missing:
-        yield f"does not define {', '.join(missing)}, which its extension points ask for"
+        yield words.not_defined(", ".join(missing))
     if not points_of(plugin):
-        yield "takes part in no decision; expected a class that inherits an extension point, such as JobOrder"
+        yield words.NO_PART
     args_type: object = plugin.args_type
     if not isinstance(args_type, type) or not issubclass(args_type, msgspec.Struct):
-        yield f"expected a msgspec.Struct as args_type, got {args_type!r}"
+        yield words.struct_expected(args_type)
         return
     try:
         keys_of(args_type)
     except Exception as error:  # annotations are the package's own, and so is what resolving them may raise
-        yield f"its arguments cannot be read: {_told(error)}"
+        yield words.arguments_cannot_be_read(_told(error))
 
 
 def _package(point: EntryPoint) -> str:
-    return f"package {point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown package"
+    return words.package(point.dist.name, point.dist.version) if point.dist is not None else words.UNKNOWN_PACKAGE
 
 
 def _told(error: Exception) -> str:

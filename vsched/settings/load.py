@@ -26,6 +26,7 @@ from vsched.settings.reading.scalars import read_scalar
 from vsched.settings.reading.tree import Keyed, MappingEntry, got, parse
 from vsched.settings.settings import Settings
 from vsched.settings.tiers import read_tiers
+from vsched.settings.words import policy as words
 
 BUILT_IN = "built-in"
 MOST_BYTES = 256 * 1024
@@ -45,14 +46,14 @@ def load_file(path: str | Path, registry: Registry, *, generation: int = 1, reac
         with Path(path).open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise BadPolicy([f"{where}: cannot be read: {error.strerror or error}"]) from error
+        raise BadPolicy([words.cannot_be_read(where, error.strerror or error)]) from error
     return load_bytes(raw, where, registry, generation=generation, reach=reach)
 
 
 def load_bytes(raw: bytes, where: str, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING) -> Settings:
     """The settings of what a file or a pipe held."""
     if len(raw) > MOST_BYTES:
-        raise BadPolicy([f"{where}: too large for a policy: more than {MOST_BYTES // 1024} KiB"])
+        raise BadPolicy([words.too_large(where, MOST_BYTES // 1024)])
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -146,6 +147,6 @@ def _policy_mapping(text: str, problems: Problems) -> Keyed:
     if root is None:
         raise problems.error()
     if not isinstance(root, Keyed):
-        problems.add(root.line, "", f"expected a mapping with actions and tiers at the top, got {got(root)}")
+        problems.add(root.line, "", words.mapping_expected(got(root)))
         raise problems.error()
     return root

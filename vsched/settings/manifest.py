@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from vsched.settings.reading.problems import Problems
 from vsched.settings.reading.tree import Keyed, Node, Scalar
+from vsched.settings.words import policy as words
 
 
 class Embedded(NamedTuple):
@@ -27,14 +28,14 @@ def embedded_policy(node: Keyed, problems: Problems) -> Embedded | None:
     kind = node.get("kind")
     named = kind.value.text if kind and isinstance(kind.value, Scalar) else ""
     if named != "ConfigMap":
-        problems.add(node.line, "kind", f"a Kubernetes {named or 'object'}; expected a policy, or a ConfigMap with one")
+        problems.add(node.line, "kind", words.another_kind(named or "object"))
         return None
     data = node.get("data")
     entries = data.value.entries if data and isinstance(data.value, Keyed) else ()
     if len(entries) != 1 or not isinstance(entries[0].value, Scalar):
-        found = f"these: {', '.join(entry.key for entry in entries)}" if entries else "none"
+        found = words.these(", ".join(entry.key for entry in entries)) if entries else "none"
         line = data.line if data else node.line
-        problems.add(line, "data", f"expected exactly one key with a policy in this ConfigMap, got {found}")
+        problems.add(line, "data", words.one_key_expected(found))
         return None
     scalar = entries[0].value
     return Embedded(scalar.text, lambda line: scalar.line + line if scalar.keeps_lines else scalar.line)

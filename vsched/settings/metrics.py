@@ -16,6 +16,7 @@ from vsched.settings.reading.problems import Problems
 from vsched.settings.reading.scalars import Secret
 from vsched.settings.reading.tree import Keyed, MappingEntry
 from vsched.settings.reading.values import read_fields
+from vsched.settings.words import metrics as words
 
 Period = Annotated[float, msgspec.Meta(gt=0, extra={"duration": True})]
 SourceType = Literal["prometheus", "prometheus_adaptor", "elasticsearch", "metrics_server"]
@@ -52,10 +53,10 @@ class Hidden(msgspec.Struct, frozen=True):
         ways = {"": self.text, "Env": self.env, "File": self.file, "Secret": any(parts.values())}
         given = [f"{key}{way}" for way, value in ways.items() if value]
         if len(given) > 1:
-            return f"{given[1]}: given besides {given[0]}; one of them is enough"
+            return words.given_besides(given[1], given[0])
         if ways["Secret"] and not all(parts.values()):
             missing = next(name for name, value in parts.items() if not value)
-            return f"{key}Secret.{missing}: missing; a Secret is named by namespace, name and key"
+            return words.part_of_secret_missing(key, missing)
         return ""
 
 
@@ -169,21 +170,21 @@ class MetricsSource(msgspec.Struct, frozen=True):
 
     def _problems(self) -> Iterator[str]:
         if self.address and not _ADDRESS.fullmatch(self.address):
-            yield "address: expected a URL such as http://prometheus:9090"
+            yield words.ADDRESS_EXPECTED
         if self.kind in ("prometheus", "elasticsearch") and not self.address:
-            yield f"address: missing; a {self.kind} source needs one, such as http://192.168.0.10:9090"
+            yield words.address_missing(self.kind)
         if self.basicauth and not self.username:
-            yield "username: missing; basicauth needs one"
+            yield words.USERNAME_MISSING
         yield self.hidden_password.problem("password")
         yield self.hidden_token.problem("token")
         yield self.elasticsearch.hidden_password.problem("elasticsearch.password")
         if self.hidden_token != Hidden() and (self.basicauth or self.elasticsearch.username):
-            yield "basicauth: a name and a password are not used together with a token"
+            yield words.PASSWORD_AND_TOKEN
         if bool(self.tls.cert_file) != bool(self.tls.key_file):
             missing = "keyFile" if self.tls.cert_file else "certFile"
-            yield f"tls.{missing}: missing; a client certificate and its key are needed together"
+            yield words.tls_missing(missing)
         if not _LABEL.fullmatch(self.instance_label):
-            yield "instanceLabel: expected the name of a label, such as instance"
+            yield words.LABEL_EXPECTED
 
 
 _ASKED_DIRECTLY: tuple[SourceType, ...] = ("prometheus", "elasticsearch")
@@ -227,16 +228,16 @@ def _note_unread(entry: MappingEntry, source: MetricsSource, problems: Problems)
     for name, line in given.items():
         kinds_reading = _READ_BY.get(name.partition(".")[0])
         if kinds_reading is not None and source.kind not in kinds_reading:
-            problems.idle(line, f"metrics.{name}", f"a {source.kind} source does not read it")
+            problems.idle(line, f"metrics.{name}", words.not_read(source.kind))
 
 
 def _surprises(source: MetricsSource) -> Iterator[tuple[str, str]]:
     """What is not wrong but does not do what it seems to: path and text."""
     if source.kind is None:
-        yield "metrics", "neither a type nor an address is given, so no usage is collected"
+        yield "metrics", words.NO_SOURCE
     if source.kind in _OF_THE_CLUSTER and source.address:
-        yield "metrics.address", f"not used: a {source.kind} source is asked through the cluster's API server"
+        yield "metrics.address", words.asked_through_cluster(source.kind)
     if source.kind == "prometheus" and not source.basicauth and (source.username or source.hidden_password != Hidden()):
-        yield "metrics.basicauth", "not true, so Prometheus is asked without the user name and the password"
+        yield "metrics.basicauth", words.NO_BASICAUTH
     if source.kind == "metrics_server" and source.queries != Queries():
-        yield "metrics.queries", "not used: the metrics server has no queries"
+        yield "metrics.queries", words.NO_QUERIES

@@ -10,6 +10,7 @@ import msgspec
 from vsched.errors import BadInput
 from vsched.model.deviceshare.chips import DEFAULT_CHIPS, KnownChips, NpuChip, NpuTemplate
 from vsched.model.deviceshare.records import NPU_PREFIX, npu_memory
+from vsched.settings.words import files as words
 
 Amount = Annotated[int, msgspec.Meta(ge=1, le=1 << 40)]
 """MiB."""
@@ -48,7 +49,7 @@ def chips_of(section: Models | Sequence[Model] | None, where: str) -> KnownChips
     at = f"{where}: vnpus.configs" if isinstance(section, Models) else f"{where}: vnpus"
     names = [one.common_word for one in found]
     if len(set(names)) < len(names):
-        raise BadInput(f"{at}: two models have one commonWord")
+        raise BadInput(words.two_models(at))
     return tuple(_chip(one, f"{at}[{number}]") for number, one in enumerate(found))
 
 
@@ -60,7 +61,7 @@ def _chip(found: Model, at: str) -> NpuChip:
         if value and value != expected[field]:
             raise BadInput(f"{at}.{field}: {value!r} (expected {expected[field]})")
     if found.memory_factor > 1:
-        raise BadInput(f"{at}.memoryFactor: {found.memory_factor} (expected 1: memory is in MiB)")
+        raise BadInput(words.memory_factor(at, found.memory_factor))
     templates = sorted(found.templates, key=lambda one: one.memory)
     return NpuChip(
         name,

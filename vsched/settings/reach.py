@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from vsched.settings.metrics import Hidden, MetricsSource
+from vsched.settings.words import files as words
 
 
 class Reach(msgspec.Struct, frozen=True):
@@ -44,13 +45,13 @@ class Reach(msgspec.Struct, frozen=True):
         if hidden.env and not hidden.env.startswith(self.env_prefix):
             yield (
                 f"{where}Env",
-                f"{hidden.env!r}: expected a name that begins with {self.env_prefix} (--policy-env-prefix)",
+                words.name_not_allowed(hidden.env, self.env_prefix),
             )
         secret = hidden.secret
         if secret.name and self.namespaces is not None and secret.namespace not in self.namespaces:
-            allowed = " or ".join(sorted(self.namespaces)) or "a namespace that is allowed"
+            allowed = " or ".join(sorted(self.namespaces)) or words.ALLOWED_NAMESPACE
             found = f"{secret.namespace}/{secret.name}"
-            yield f"{where}Secret", f"{found!r}: expected a Secret of {allowed} (--policy-secrets)"
+            yield f"{where}Secret", words.secret_not_allowed(found, allowed)
 
     def _of_file(self, where: str, file: str) -> Iterator[tuple[str, str]]:
         if not file or self.directories is None:
@@ -58,8 +59,8 @@ class Reach(msgspec.Struct, frozen=True):
         # Links are resolved when the file is read; here nothing is.
         plain = PurePosixPath(os.path.normpath(file))
         if not any(plain.is_relative_to(os.path.normpath(directory)) for directory in self.directories):
-            allowed = " or ".join(self.directories) or "a directory that is allowed"
-            yield where, f"{file!r}: expected a file below {allowed} (--policy-files)"
+            allowed = " or ".join(self.directories) or words.ALLOWED_DIRECTORY
+            yield where, words.file_not_allowed(file, allowed)
 
 
 NOTHING = Reach()

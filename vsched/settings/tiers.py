@@ -15,6 +15,7 @@ from vsched.settings.reading.arguments import read_arguments
 from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.scalars import INVALID, boolean
 from vsched.settings.reading.tree import Keyed, Listed, MappingEntry, Node, Scalar, got, is_null
+from vsched.settings.words import policy as words
 
 _PLUGIN_KEYS = ("name", "arguments", *SWITCH_BY_KEY)
 
@@ -33,11 +34,11 @@ def read_tiers(policy: Keyed, registry: Registry, problems: Problems) -> tuple[P
     """The tiers; what cannot be used is left out and among the problems."""
     entry = policy.get("tiers")
     if entry is None:
-        problems.add(policy.line, "tiers", "missing; expected a list of tiers with plugins")
+        problems.add(policy.line, "tiers", words.TIERS_MISSING)
         return ()
     if not isinstance(entry.value, Listed) or not entry.value.items:
-        empty = "an empty list" if isinstance(entry.value, Listed) else got(entry.value)
-        problems.add(entry.line, "tiers", f"expected a list of tiers with plugins, got {empty}")
+        empty = words.EMPTY_LIST if isinstance(entry.value, Listed) else got(entry.value)
+        problems.add(entry.line, "tiers", words.tiers_expected(empty))
         return ()
     reading = _Tiers(registry, problems)
     tiers = [PluginTier(tuple(reading.tier(node, at))) for at, node in enumerate(entry.value.items)]
@@ -56,7 +57,7 @@ class _Tiers:
     def tier(self, node: Node, at: int) -> Iterator[PluginConf]:
         path = f"tiers[{at}]"
         if not isinstance(node, Keyed):
-            self.problems.add(node.line, path, f"expected a mapping with plugins, got {got(node)}")
+            self.problems.add(node.line, path, words.tier_expected(got(node)))
             return
         for entry in node.entries:
             if entry.key != "plugins":
@@ -65,7 +66,7 @@ class _Tiers:
         plugins = node.get("plugins")
         if plugins is None or not isinstance(plugins.value, Listed) or not plugins.value.items:
             line = plugins.line if plugins else node.line
-            self.problems.add(line, f"{path}.plugins", "expected a list of at least one plugin")
+            self.problems.add(line, f"{path}.plugins", words.PLUGINS_EXPECTED)
             return
         for place, plugin in enumerate(plugins.value.items):
             conf = self.plugin(plugin, at, f"{path}.plugins[{place}]")
@@ -74,13 +75,13 @@ class _Tiers:
 
     def plugin(self, node: Node, tier: int, path: str) -> PluginConf | None:
         if not isinstance(node, Keyed):
-            self.problems.add(node.line, path, f"expected a mapping with the name of a plugin, got {got(node)}")
+            self.problems.add(node.line, path, words.plugin_expected(got(node)))
             return None
         switches, lines = self._switches(node, path)
         entry = node.get("name")
         if entry is None or not isinstance(entry.value, Scalar) or entry.value.is_null:
             line = entry.line if entry else node.line
-            self.problems.add(line, f"{path}.name", "missing; expected the name of a plugin")
+            self.problems.add(line, f"{path}.name", words.PLUGIN_NAME_MISSING)
             return None
         name = entry.value.text
         self.placed.append(Placed(name, tier, switches.hierarchy, f"{path}.name", entry.line))
@@ -98,8 +99,8 @@ class _Tiers:
 
     def _absent(self, name: str) -> str:
         if name in PLUGINS_IN_THE_FIELD:
-            return f"plugin {name!r} does not exist in vsched yet"
-        return f"unknown plugin {name!r}{did_you_mean(name, PLUGINS_IN_THE_FIELD | set(self.registry.plugins))}"
+            return words.plugin_not_yet(name)
+        return words.unknown_plugin(name, did_you_mean(name, PLUGINS_IN_THE_FIELD | set(self.registry.plugins)))
 
     def _note_idle(self, plugin: type[Plugin[Any]], lines: Mapping[str, MappingEntry], path: str) -> None:
         """Note the switches of what a plugin has no part in."""
@@ -107,8 +108,9 @@ class _Tiers:
         points |= plugin.heeds
         for switch, entry in lines.items():
             if switch not in points:
-                what = "knows no hierarchy" if switch == "hierarchy" else f"has no part in {point_label(switch)}"
-                self.problems.idle(entry.line, f"{path}.{entry.key}", f"{plugin.name} {what}")
+                name = plugin.name
+                why = words.no_hierarchy(name) if switch == "hierarchy" else words.no_part_in(name, point_label(switch))
+                self.problems.idle(entry.line, f"{path}.{entry.key}", why)
 
     def _switches(self, node: Keyed, path: str) -> tuple[Switches, Mapping[str, MappingEntry]]:
         """The switches, and where each was given."""
@@ -122,14 +124,14 @@ class _Tiers:
             if switch is None:
                 self.problems.add(entry.line, below, f"unknown key{did_you_mean(entry.key, _PLUGIN_KEYS)}")
             elif switch in lines:
-                self.problems.add(entry.line, below, f"the same switch twice (first on line {lines[switch].line})")
+                self.problems.add(entry.line, below, words.switch_twice(lines[switch].line))
             else:
                 lines[switch] = entry
                 value = boolean(entry.value) if isinstance(entry.value, Scalar) else INVALID
                 if value is not INVALID:
                     given[switch] = value
                 elif not is_null(entry.value):
-                    self.problems.add(entry.line, below, f"expected true or false, got {got(entry.value)}")
+                    self.problems.add(entry.line, below, words.flag_expected(got(entry.value)))
         return msgspec.structs.replace(Switches(), **given), lines
 
     def check_together(self) -> None:
@@ -137,7 +139,7 @@ class _Tiers:
         first: dict[str, Placed] = {}
         for placed in self.placed:
             if placed.name in first:
-                text = f"plugin {placed.name!r} is there twice (first on line {first[placed.name].line})"
+                text = words.plugin_twice(placed.name, first[placed.name].line)
                 self.problems.add(placed.line, placed.path, text)
             first.setdefault(placed.name, placed)
         for rule in _TOGETHER:
@@ -159,11 +161,11 @@ _TOGETHER = (
     _Rule(
         ("proportion", "capacity"),
         lambda proportion, capacity: True,
-        "proportion and capacity both divide the cluster among queues; use one of them",
+        words.PROPORTION_AND_CAPACITY,
     ),
     _Rule(
         ("drf", "proportion"),
         lambda drf, proportion: drf.hierarchy and drf.tier == proportion.tier,
-        "drf with enableHierarchy and proportion in one tier contradict each other; use one, or separate tiers",
+        words.DRF_AND_PROPORTION,
     ),
 )

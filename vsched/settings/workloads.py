@@ -14,6 +14,7 @@ from vsched.errors import BadInput
 from vsched.files import text as text_of
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.ingest.workload_tables import read_table
+from vsched.settings.words import files as words
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 _PLACE = re.compile(r": (workloads(?:\[\d+\]|\.[A-Za-z]+)*)")
@@ -41,7 +42,7 @@ def load_table(path: Path | None) -> WorkloadTable:
 def table_of(text: str, where: str, built_in: WorkloadTable) -> WorkloadTable:
     """The table of a text; raises BadInput."""
     if is_too_deep(text):
-        raise BadInput(f"{where}: nested too deeply to be read")
+        raise BadInput(words.nested_too_deeply(where))
     try:
         check_aliases(text)
         document = yaml.load(text, Loader=KubernetesLoader)

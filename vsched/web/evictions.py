@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.model.jobs.job import Job
 from vsched.model.plan import Evict
+from vsched.web.words import evictions as words
 
 MOST_EVICTIONS = 1000
 """How many are remembered."""
@@ -106,16 +107,16 @@ def why(eviction: Evict, job: Job | None, beneficiary: Job | None) -> str:
     """Why a pod was evicted, as a sentence, from both jobs as they were then."""
     if eviction.action == ARBITRATE:
         waits = eviction.beneficiary.partition("/")[0]
-        return f"arbitration among namespaces evicts from {eviction.namespace} for {waits}"
+        return words.by_arbitration(eviction.namespace, waits)
     if not eviction.beneficiary:
-        return f"{eviction.action} moves it off this node, for no other pod"
+        return words.moved_off(eviction.action)
     if job is None or beneficiary is None:
-        return f"{eviction.action} makes room"
+        return words.makes_room(eviction.action)
     if job.key == beneficiary.key:
-        return "another pod of its own job goes first"
+        return words.OF_ITS_JOB
     theirs, own = beneficiary.spec.queue, job.spec.queue
     if theirs != own:
-        return f"queue {theirs} reclaims from queue {own}"
+        return words.reclaims(theirs, own)
     if beneficiary.priority != job.priority:
-        return f"in queue {own}, priority {beneficiary.priority} goes before priority {job.priority}"
-    return f"in queue {own}, that job goes first at the same priority {job.priority}"
+        return words.by_priority(own, beneficiary.priority, job.priority)
+    return words.by_order(own, job.priority)

@@ -9,6 +9,7 @@ from vsched.framework.policy import Policy
 from vsched.model.dump.cycle import ExternalCall
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
+from vsched.web.words import answers as words
 
 
 class FrozenSnapshot(NamedTuple):
@@ -39,5 +40,5 @@ def idle_of(role: str) -> str:
     if role == LEADER:
         return ""
     if role == STARTING:
-        return "this daemon is starting: its log and /readyz say what it waits for"
-    return f"this daemon is {role}; ask the leader (kubectl -n vsched get lease names it)"
+        return words.STARTING
+    return words.ask_the_leader(role)

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from vsched.cli import words as shared
+from vsched.cli.allocations import words
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable, shares_of
 from vsched.cli.allocations.view import as_document, as_page, as_table, in_tree, share_document
 from vsched.cli.show.drawing import Look, look_for
@@ -71,8 +73,9 @@ def test_names_are_of_namespaces_and_buckets() -> None:
         ("app", True),
         ("bigdata", True),
     ]
-    with pytest.raises(BadInput, match="no bucket 'bigdat' has a share of the cluster; did you mean 'bigdata'"):
+    with pytest.raises(BadInput) as unknown:
         both.named(["bigdat"])
+    assert str(unknown.value) == words.no_share("bigdat", shared.did_you_mean("bigdata"))
 
 
 # -- for programs ---------------------------------------------------------------------------------------------------
@@ -173,7 +176,7 @@ def test_a_table_shows_buckets_namespaces_and_what_is_wrong() -> None:
     assert line_of(shown, "└ spark").endswith("for 90s")
     assert line_of(shown, "db !").split()[2:4] == ["▒▒▒▒▒▒▒▒┃▒", "0/6"]
     assert "db: Reserved: ReservationsExceedCluster: only 6 of 8 cpu can be kept" in shown
-    assert "and 1 that holds and asks for nothing" in shown
+    assert words.idle(1, "holds and asks") in shown
     assert not any(line.startswith("default") for line in shown)
 
 
@@ -202,13 +205,11 @@ def test_what_nobody_has_divided_is_said() -> None:
     shown = lines(as_table(shares_of([Claim("a", "defaults")], [], [], TOTAL), PLAIN, NOW))
 
     assert "0/-" in line_of(shown, "a ")
-    assert "namespace a has no Allocation yet: is `vsched run --arbitrate` running?" in shown
+    assert words.no_allocation_yet("namespace a has") in shown
 
 
 def test_without_objects_that_is_said() -> None:
-    assert lines(as_table(AllocationShares(), PLAIN, NOW)) == [
-        "nothing is divided: there are no Consumers and no Allocations"
-    ]
+    assert lines(as_table(AllocationShares(), PLAIN, NOW)) == [words.NOTHING_IS_DIVIDED]
 
 
 @pytest.mark.parametrize("width", [70, 99, 100, 139, 140, 180])

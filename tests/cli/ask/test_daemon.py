@@ -14,30 +14,35 @@ from click.testing import CliRunner
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import Lines, hello
 from vsched.cli.allocations.source import division_of as shares_told
+from vsched.cli.ask import words
 from vsched.cli.ask.cluster import ClusterFlags
 from vsched.cli.ask.daemon import answer_if_any, answer_of, daemon_client, daemon_flags, target_beside
-from vsched.cli.ask.errors import LETTING_IN, PERMITTING, REACHING, TRUSTING, Idle, Unknown, explained_error
+from vsched.cli.ask.errors import Idle, Unknown, explained_error
 from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, address_of, connection_to
+from vsched.cli.ask.words import PERMITTING, TRUSTING
 from vsched.cli.dump.command import recordings_of
 from vsched.cli.job.source import jobs_of_daemon
 from vsched.cli.queue.source import division_of as queues_told
 from vsched.clock import SystemClock
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
+from vsched.kube.words import answers as kube_words
 from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import ReloadingContext
 from vsched.web.serve.tokens import TokenTable
+from vsched.web.words import answers as web_words
 
 ALICE, BOB = "alice-0123456789abcdef", "bob-0123456789abcdef"
 AUTHORITY = CERTIFICATES / "authority.pem"
+NOBODY_KNOWN = web_words.nothing_known("pod or PodGroup ns/nobody")
 
 
 async def _say(request: web.Request) -> web.StreamResponse:
     if request.match_info.get("name") == "nobody":
-        return as_json({"error": "no pod or PodGroup ns/nobody is known here"}, 404)
+        return as_json({"error": NOBODY_KNOWN}, 404)
     return as_json({"path": request.path})
 
 
@@ -89,7 +94,7 @@ def test_addresses(given: str, address: str) -> None:
 @pytest.mark.parametrize(
     ("target", "says"),
     [
-        pytest.param(DaemonTarget("ftp://host"), "'ftp://host': expected a URL such as http://", id="another protocol"),
+        pytest.param(DaemonTarget("ftp://host"), words.no_url("ftp://host", DEFAULT_DAEMON), id="another protocol"),
         pytest.param(DaemonTarget("http://"), "expected a URL", id="no host"),
         pytest.param(DaemonTarget("http://host:port"), "expected a URL", id="no port"),
         pytest.param(DaemonTarget("some host"), "expected a URL", id="a blank"),
@@ -177,7 +182,7 @@ async def test_those_who_do_not_say_who_they_are_are_told_how_to(tmp_path: Path)
     access = Access(TokenTable(tokens(tmp_path)), AllowList(("alice",)), SystemClock(), Lines(), certificates=False)
     async with hello(access, routes=ROUTES) as url:
         unknown = await problem(DaemonTarget(url))
-        assert str(unknown) == f"{url}: does not know the caller: expected a bearer token ({LETTING_IN})"
+        assert str(unknown) == words.unknown_caller(url, "expected a bearer token")
         refused = await problem(DaemonTarget(url, token_file(tmp_path, BOB)))
         assert str(refused) == f"{url}: bob may not get /jobs ({PERMITTING})"
         assert isinstance(refused, BadInput)
@@ -189,16 +194,17 @@ async def test_whom_to_trust_over_tls() -> None:
     async with hello(tls=context, routes=ROUTES) as url:
         assert await answer_of(DaemonTarget(url, ca_file=AUTHORITY), get("/jobs")) == {"path": "/jobs"}
         stranger = await problem(DaemonTarget(url))
-        assert str(stranger).startswith(f"{url}: its certificate is not trusted: ")
-        assert str(stranger).endswith(f" ({TRUSTING})")
+        said, _, trusting = words.not_trusted("|").partition("|")
+        assert str(stranger).startswith(f"{url}: {said}")
+        assert str(stranger).endswith(trusting)
         misnamed = await problem(DaemonTarget(url, ca_file=AUTHORITY, server_name="elsewhere.example.com"))
         assert "elsewhere.example.com" in str(misnamed)
         assert TRUSTING in str(misnamed)
         plain = await problem(DaemonTarget(url.replace("https", "http")))
-        assert "(does it serve https:// there?)" in str(plain)
+        assert words.answers_over_tls("").strip() in str(plain)
     async with hello(routes=ROUTES) as url:
         secure = await problem(DaemonTarget(url.replace("http", "https"), ca_file=AUTHORITY))
-        assert "(does it serve plain http:// there?)" in str(secure)
+        assert words.answers_without_tls("").strip() in str(secure)
 
 
 # -- what can go wrong
@@ -207,9 +213,9 @@ async def test_whom_to_trust_over_tls() -> None:
 async def test_what_a_daemon_does_not_know_is_told_in_its_words() -> None:
     async with hello(routes=ROUTES) as url:
         found = await problem(DaemonTarget(url), "/explain/nobody")
-        assert (type(found), str(found)) == (Unknown, "no pod or PodGroup ns/nobody is known here")
+        assert (type(found), str(found)) == (Unknown, NOBODY_KNOWN)
         missing = await problem(DaemonTarget(url), "/overview")
-        assert str(missing) == f"{url}: serves no /overview (is it vsched, and of this version?)"
+        assert str(missing) == words.serves_no(url, "/overview")
         assert not isinstance(missing, Unknown)
 
 
@@ -228,20 +234,20 @@ async def test_what_a_daemon_does_not_know_is_told_in_its_words() -> None:
             "redirects to http://login (is it vsched?)",
             id="a door",
         ),
-        pytest.param(content(["a"]), BadInput, "answered with a JSON list, expected an object", id="another JSON"),
+        pytest.param(content(["a"]), BadInput, kube_words.not_an_object("list"), id="another JSON"),
         pytest.param(
             content({"error": "no session within 10 s"}, 503), Unavailable, ": no session within 10 s", id="a standby"
         ),
         pytest.param(
             content({"kind": "Status", "reason": "NotFound", "message": "the server could not find it"}, 404),
             BadInput,
-            "serves no /jobs (is it vsched, and of this version?)",
+            words.serves_no("", "/jobs"),
             id="an API server",
         ),
         pytest.param(
             content(b"404 page not found\n", 404, kind="text/plain"),
             BadInput,
-            "serves no /jobs (is it vsched, and of this version?)",
+            words.serves_no("", "/jobs"),
             id="a program in Go",
         ),
         pytest.param(content({"error": {"deep": 1}}, 418), BadInput, "418: ", id="an error that is no text"),
@@ -286,7 +292,7 @@ async def test_answers_of_another_version(ask: Callable[[ApiClient], Awaitable[o
 
 async def test_nobody_listens(unused: str) -> None:
     found = await problem(DaemonTarget(unused))
-    assert str(found) == f"{unused}: nobody listens there ({REACHING})"
+    assert str(found) == f"{unused}: {words.NOBODY_LISTENS_REACHING}"
     assert isinstance(found, Unavailable)
     async with daemon_client(DaemonTarget(unused)) as client:
         with pytest.raises(Unavailable) as caught:

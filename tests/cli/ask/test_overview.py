@@ -18,6 +18,7 @@ from tests.support.answering import answering, content
 from tests.support.overviews import EMPTY, orders, overviews
 from tests.support.running import gang, node, scheduling
 from tests.support.waiting import until
+from vsched.cli.ask import words
 from vsched.cli.ask.overview import Events, Pace, View, views
 from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadInput, Unavailable
@@ -140,7 +141,7 @@ async def test_a_daemon_that_goes_is_waited_for() -> None:
     async with answering() as server, aclosing(views(DaemonTarget(server.url), pace)) as coming:
         server.replies["/events"] = stream
         assert await anext(coming) == View(EMPTY)
-        assert await anext(coming) == View(EMPTY, "the daemon ended the stream")
+        assert await anext(coming) == View(EMPTY, words.STREAM_ENDED)
         server.replies["/events"] = content({"error": "expected a bearer token"}, 401)
         refused = await first_where(coming, lambda view: "does not know the caller" in view.problem)
         assert refused.overview == EMPTY

@@ -15,6 +15,7 @@ from rich.console import Console
 from tests.support.running import WRITTEN_SOON, gang, node, scheduling
 from tests.support.waiting import until, until_answered
 from vsched.cli import cli
+from vsched.cli.autoscaling import words
 from vsched.cli.autoscaling.view import shown_page
 from vsched.cli.show.drawing import look_for
 from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest, buffer_of
@@ -38,8 +39,8 @@ def shown(found: AutoscalingShown) -> str:
 
 
 def test_nothing_says_so() -> None:
-    assert "nodes are not requested by ProvisioningRequests" in shown(AutoscalingShown(asks=False))
-    assert shown(AutoscalingShown(asks=True)).splitlines()[0] == "no nodes are requested"
+    assert words.NO_PROVISIONING_REQUESTS in shown(AutoscalingShown(asks=False))
+    assert shown(AutoscalingShown(asks=True)).splitlines()[0] == words.NO_NODES_REQUESTED
 
 
 def test_requests_and_buffers() -> None:

@@ -20,8 +20,9 @@ from click.testing import CliRunner
 
 from tests.support.waiting import until_now
 from vsched.cli import cli
-from vsched.cli.cluster.command import DEVICES, FLEET
+from vsched.cli.cluster.command import DEVICES_EXAMPLE, NODES_EXAMPLE
 from vsched.errors import VschedError
+from vsched.settings.words import policy as policy_words
 from vsched.sim.fleet.device_plugins import PluginGroup
 from vsched.sim.fleet.devices import DeviceGroup, read_devices
 from vsched.sim.fleet.nodes import FleetGroup, read_fleet
@@ -41,20 +42,22 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def test_the_description_of_nodes_that_help_and_guide_show_is_whole_and_good(tmp_path: Path) -> None:
     shown = CliRunner().invoke(cli, ["cluster", "--help"]).stdout
-    assert indent(FLEET, "    ") in shown
-    assert FLEET in GUIDE.read_text(encoding="utf-8")
+    assert indent(NODES_EXAMPLE, "    ") in shown
+    assert NODES_EXAMPLE in GUIDE.read_text(encoding="utf-8")
     path = tmp_path / "fleet.yaml"
-    path.write_text(FLEET)
+    path.write_text(NODES_EXAMPLE)
     assert [node["metadata"]["name"] for node in read_fleet(path)][99:101] == ["cpu-99", "gpu-0"]
-    assert {key for group in yaml.safe_load(FLEET)[:2] for key in group} == {each.name for each in fields(FleetGroup)}
+    assert {key for group in yaml.safe_load(NODES_EXAMPLE)[:2] for key in group} == {
+        each.name for each in fields(FleetGroup)
+    }
 
 
 def test_the_description_of_devices_that_help_and_guide_show_is_whole_and_good(tmp_path: Path) -> None:
-    assert indent(DEVICES, "    ") in CliRunner().invoke(cli, ["cluster", "--help"]).stdout
-    assert DEVICES in GUIDE.read_text(encoding="utf-8")
+    assert indent(DEVICES_EXAMPLE, "    ") in CliRunner().invoke(cli, ["cluster", "--help"]).stdout
+    assert DEVICES_EXAMPLE in GUIDE.read_text(encoding="utf-8")
     path = tmp_path / "devices.yaml"
-    path.write_text(DEVICES)
-    found, groups = read_devices(path), yaml.safe_load(DEVICES)
+    path.write_text(DEVICES_EXAMPLE)
+    found, groups = read_devices(path), yaml.safe_load(DEVICES_EXAMPLE)
     assert [len(pool.devices) for pool in found.pools] == [8, 2, 2]
     plugins = [(devices.plugin, devices.count) for devices in found.plugins]
     assert plugins == [("vgpu", 4), ("gpu", 2), ("Ascend910B3", 8), ("nvidia.com/gpu", 8)]
@@ -160,8 +163,16 @@ def test_help_shows_an_example() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["--nodes", "none.yaml"], "none.yaml: cannot be read: No such file", id="a fleet that is missing"),
-        pytest.param(["-f", "none.yaml"], "none.yaml: cannot be read: No such file", id="a manifest that is missing"),
+        pytest.param(
+            ["--nodes", "none.yaml"],
+            policy_words.cannot_be_read("none.yaml", "No such file"),
+            id="a fleet that is missing",
+        ),
+        pytest.param(
+            ["-f", "none.yaml"],
+            policy_words.cannot_be_read("none.yaml", "No such file"),
+            id="a manifest that is missing",
+        ),
         pytest.param(["-f", "bad.yaml"], "bad.yaml: document 2, line ", id="a manifest that is no YAML"),
         pytest.param(["--host", "0.0.0.0"], "host '0.0.0.0' is not a loopback address", id="an open address"),
         pytest.param(["--nodes", "1000000"], "1000000 nodes: expected 0 to 100000", id="too many nodes"),

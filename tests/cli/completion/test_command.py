@@ -16,7 +16,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from tests.support.answering import answering, content, silence
-from vsched.cli import COMMANDS, cli
+from vsched.cli import COMMANDS_HELP, cli
 from vsched.cli.kubectl import completions
 
 JOBS = {"team-a/train": {}, "team-a/test": {}, "team-b/train": {}}
@@ -78,7 +78,7 @@ async def test_where_nothing_can_be_known_nothing_is_said(reply: Any, monkeypatc
 
 
 async def test_commands_are_offered_without_being_loaded() -> None:
-    assert await offered("") == list(COMMANDS)
+    assert await offered("") == list(COMMANDS_HELP)
     program = (
         "import sys; from vsched.cli import cli; from click.shell_completion import ShellComplete as S;"
         "found = S(cli, {}, 'vsched', '').get_completions([], 'j');"

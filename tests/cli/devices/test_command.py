@@ -14,6 +14,7 @@ from tests.support.deviceshare import IDS, asking, devices, part, pods, vgpu_nod
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.questions import recording_of
 from vsched.cli import cli
+from vsched.cli.devices import words
 from vsched.cli.devices.view import device_page
 from vsched.cli.show.drawing import look_for
 from vsched.model.dump.cycle import pack
@@ -61,7 +62,7 @@ def test_a_line_for_each_device(dump: Path) -> None:
     assert "unhealthy" in lines[3]
     assert "nvidia.com/gpu" in lines[4]
     assert "0 of 4 held" in lines[4]
-    assert lines[-1] == "4 devices, 2 free, 1 unhealthy, 0 of 4 held of counted devices"
+    assert lines[-1] == "4 devices, 2 free, 1 unhealthy, " + words.held_of_counted(0, 4)
 
 
 def test_a_wide_table_has_all_pods(dump: Path) -> None:
@@ -78,7 +79,7 @@ def test_the_same_for_programs(dump: Path) -> None:
 
 
 def test_nodes_without_devices_say_so(dump: Path) -> None:
-    assert asked(dump, "n3").stdout.strip() == "these nodes have no devices"
+    assert asked(dump, "n3").stdout.strip() == words.NO_DEVICES_ON_THESE
 
 
 def test_a_node_that_is_not_there_is_refused(dump: Path) -> None:

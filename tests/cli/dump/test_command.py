@@ -14,6 +14,7 @@ from tests.support.running import gang, node, nodes_of
 from tests.support.serving import serving
 from tests.support.waiting import until
 from vsched.cli import cli, main
+from vsched.cli import words as cli_words
 from vsched.model.dump.cycle import decode
 from vsched.sim.cluster import Cluster
 from vsched.web.pages.recording_ring import StoredRecording
@@ -97,4 +98,4 @@ def test_a_disk_that_is_full_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd:
     with suppress(OSError):
         full.close()
     assert left.value.code == 1
-    assert capfd.readouterr().err == "vsched: No space left on device (where the results go)\n"
+    assert capfd.readouterr().err == cli_words.no_room("No space left on device") + "\n"

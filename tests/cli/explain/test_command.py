@@ -22,12 +22,14 @@ from tests.support.plans import policy_of
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.cli.explain import words
 from vsched.cli.explain.view import as_page
 from vsched.cli.show.drawing import look_for
 from vsched.daemon.app import Daemon
 from vsched.errors import BadInput
 from vsched.explain.records import Change, Explanation
 from vsched.explain.words.reasons import CUT_SHORT
+from vsched.framework.words import jobs as jobs_words
 from vsched.sim.cluster import Cluster
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
@@ -73,12 +75,12 @@ async def test_a_daemon_is_asked_and_its_dump_says_the_same(tmp_path: Path) -> N
         found = await read("default/train")
         assert (found["state"], found["message"].partition(":")[0]) == (
             "never",
-            "the gang needs 4, 1 fits, and 2 would if all nodes were empty",
+            jobs_words.needs(jobs_words.THE_GANG, 4, 4, 1, 2),
         )
         assert found["changes"]
         assert yaml.safe_load((await run("train", "-n", "default", "-o", "yaml")).stdout)["key"] == "default/train"
         document = (await run("default/train")).stdout
-        assert document.startswith("PodGroup default/train cannot start as things are\nthe gang needs 4, 1 fits")
+        assert document.startswith(f"PodGroup default/train {words.AS_THINGS_ARE}\nthe gang needs 4, 1 fits")
         assert "would start with" in document
         assert (await read("queue/default"))["kind"] == "Queue"
         assert (await read("default/train-0", "--pod"))["job"] == "default/train"
@@ -136,7 +138,7 @@ async def test_at_a_terminal_it_is_searched_on_where_not_all_was_tried() -> None
 
     assert process.returncode == piped.exit_code == 0
     assert asked == ["2", "20", "2"], "whoever reads from a pipe gets one answer"
-    assert errors.decode() == "Not all was tried. Searching for 20 s more; Ctrl+C ends it.\n"
+    assert errors.decode() == words.searching_on(20) + "\n"
     assert shown.count("the gang needs 3") == 2
     assert shown.count("would start with") == 1
 
@@ -175,7 +177,7 @@ def test_the_page_of_a_podgroup() -> None:
     lines = [line.rstrip() for line in page(explained(TEXT, "team/train")).splitlines()]
 
     assert lines == [
-        "PodGroup team/train cannot start as things are",
+        f"PodGroup team/train {words.AS_THINGS_ARE}",
         "the gang needs 3, none fit, and 1 would if all nodes were empty: "
         "1 node has too little cpu, 1 is tainted {gpu: yes}",
         "",
@@ -187,7 +189,7 @@ def test_the_page_of_a_podgroup() -> None:
         "behind  team/before",
         "",
         "in the way",
-        "  GangSize   3 are needed at once, and 1 would fit if all nodes were empty (waiting does not help)",
+        "  GangSize   3 are needed at once, and 1 would fit if all nodes were empty" + words.WAITING_DOES_NOT_HELP,
         "  Resources  3 pods ask for 3 cpu each, 1 free on node n1: team/before holds 3 cpu",
         "",
         "nodes",
@@ -200,7 +202,7 @@ def test_the_page_of_a_podgroup() -> None:
 def test_the_page_of_a_queue_and_of_a_pod() -> None:
     queue = queue_explained(TEXT, "default")
     assert queue is not None
-    assert "jobs    2: 1 waiting, 0 running, with 4 of 4 pods pending" in page(queue)
+    assert "jobs    " + words.pods_pending("2: 1 waiting, 0 running", 4, 4) in page(queue)
     pod = page(explained(TEXT, "team/train.0"))
     assert "job     team/train" in pod
     assert "0/2 nodes are available" in pod
@@ -219,16 +221,16 @@ def test_nothing_is_said_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "name", "title"),
     [
-        pytest.param("job ns/a min=1 pods=1 cpu=9", "ns/a", "PodGroup ns/a cannot start as things are", id="never"),
+        pytest.param("job ns/a min=1 pods=1 cpu=9", "ns/a", f"PodGroup ns/a {words.AS_THINGS_ARE}", id="never"),
         pytest.param("job ns/a min=2 pods=1 cpu=1", "ns/a", "PodGroup ns/a waits", id="waits"),
-        pytest.param(
-            "job ns/a min=1 pods=1 cpu=1", "ns/a", "PodGroup ns/a has its nodes and waits to start", id="placed"
-        ),
+        pytest.param("job ns/a min=1 pods=1 cpu=1", "ns/a", f"PodGroup ns/a {words.WAITS_TO_START}", id="placed"),
         pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1 succeeded", "ns/a", "PodGroup ns/a has finished", id="over"),
         pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1", "ns/a.0", "Pod ns/a.0 runs", id="a pod"),
         pytest.param("queue q", "q", "Queue q is open", id="an open queue"),
         pytest.param("queue q state=Closed", "q", "Queue q is closed", id="a closed queue"),
-        pytest.param("queue q\njob ns/a min=2 pods=1 cpu=1 queue=q", "q", "Queue q has jobs that wait", id="waiting"),
+        pytest.param(
+            "queue q\njob ns/a min=2 pods=1 cpu=1 queue=q", "q", f"Queue q {words.HAS_WAITING_JOBS}", id="waiting"
+        ),
     ],
 )
 def test_the_title_is_a_sentence(text: str, name: str, title: str) -> None:

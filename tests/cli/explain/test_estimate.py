@@ -40,4 +40,4 @@ def test_what_was_learnt_is_in_the_dump(tmp_path: Path) -> None:
     file.write_bytes(pack(recording_of(text)))
     found = json.loads(CliRunner().invoke(cli, ["explain", "ns/a", "--from", str(file), "-o", "json"]).stdout)
     assert found["start"]["earliest"] == NOW + 300.0
-    assert "as similar work did before" in found["start"]["message"]
+    assert "similar work did before" in found["start"]["message"]

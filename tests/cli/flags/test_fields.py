@@ -31,13 +31,13 @@ flag = flags_of(Fields)
 
 @click.command()
 @options(
-    flag("--queue", "its queue"),
-    flag("--at-once", "how many", type=click.IntRange(1, 8)),
-    flag("--advise", "look for changes"),
-    flag("--name", "a name", "names"),
-    flag("--port", "a port", "ports"),
-    flag("--mode", "how"),
-    flag("--file", "from where"),
+    flag("--queue", help="its queue"),
+    flag("--at-once", help="how many", type=click.IntRange(1, 8)),
+    flag("--advise", help="look for changes"),
+    flag("--name", "names", help="a name"),
+    flag("--port", "ports", help="a port"),
+    flag("--mode", help="how"),
+    flag("--file", help="from where"),
 )
 @click.pass_context
 def command(context: click.Context, **values: Any) -> None:

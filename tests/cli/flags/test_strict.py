@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from vsched.cli import cli
+from vsched.cli.flags import words
 from vsched.cli.flags.strict import Finite, PrintableText
 
 
@@ -44,8 +45,8 @@ def test_numbers_have_bounds_and_texts_are_looked_at() -> None:
         pytest.param(("run", "--default-queue", "a\x1b[31m"), "unprintable", id="a name with a colour"),
         pytest.param(("plan", "-f", "-", "--scheduler-name", "a\nb"), "unprintable", id="a name of two lines"),
         pytest.param(("cluster", "--termination-seconds", "nan"), "is not a number of the range", id="NaN seconds"),
-        pytest.param(("plan", "--cycles", "three"), 'must be an integer, is "three"', id="a number in words"),
-        pytest.param(("demo", "--seconds", "soon"), 'must be a number, is "soon"', id="seconds in words"),
+        pytest.param(("plan", "--cycles", "three"), words.no_integer('"three"'), id="a number in words"),
+        pytest.param(("demo", "--seconds", "soon"), words.no_number('"soon"'), id="seconds in words"),
         pytest.param(("cluster", "--nodes", "three"), 'a number or a file of nodes, is "three"', id="nodes in words"),
         pytest.param(("cluster", "--nodes", ""), "is empty", id="no number and no file"),
         pytest.param(("explain", ""), "is empty", id="an argument that is none"),

@@ -14,12 +14,13 @@ from click.testing import CliRunner, Result
 from tests.support.running import gang, node, nodes_of, queue_status, scheduling, status_of
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.cli.ask import words as ask_words
+from vsched.cli.job import words
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
 
 SECONDS = 60.0
 NOBODY = "http://127.0.0.1:1"
-WITHOUT = "what the PodGroups themselves say is shown, without positions and without counts of what is ready"
 
 
 class Shell:
@@ -91,8 +92,8 @@ async def test_everything_about_a_job(shell: Shell) -> None:
 async def test_where_no_daemon_answers_the_objects_tell(shell: Shell) -> None:
     listed = await shell.run("job", "list", "-o", "json", VSCHED_DAEMON="")
     assert listed.exit_code == 0, listed.exception
-    assert listed.stderr.startswith(f"vsched: {NOBODY}: nobody listens there (")
-    assert listed.stderr.rstrip().endswith(WITHOUT)
+    assert listed.stderr.startswith(f"vsched: {NOBODY}: {ask_words.NOBODY_LISTENS} (")
+    assert listed.stderr.rstrip().endswith(words.WITHOUT_DAEMON)
     document = json.loads(listed.stdout)
     rows = {row["job"]: row for row in document["jobs"]}
     assert document["source"] == shell.cluster.url
@@ -104,13 +105,13 @@ async def test_where_no_daemon_answers_the_objects_tell(shell: Shell) -> None:
     runs = await shell.run("job", "get", "runs", VSCHED_DAEMON="")
     assert "2 ready, 0 pending" in runs.stdout
     missing = await shell.run("job", "get", "nothing", VSCHED_DAEMON="")
-    assert f"there is no PodGroup default/nothing in {shell.cluster.url}" == str(missing.exception)
+    assert str(missing.exception) == words.no_podgroup("default/nothing", shell.cluster.url)
 
 
 async def test_where_a_cluster_is_named_a_daemon_of_this_machine_is_not_asked(shell: Shell) -> None:
     named = await shell.run("job", "list", "-o", "json", "--kubeconfig", shell.kubeconfig, VSCHED_DAEMON="")
     assert json.loads(named.stdout)["source"] == shell.cluster.url
-    assert named.stderr == f"vsched: {WITHOUT} (--daemon URL shows them)\n"
+    assert named.stderr == f"vsched: {words.DAEMON_SHOWS_THEM}\n"
     both = await shell.run("job", "list", "-o", "json", "--kubeconfig", shell.kubeconfig)
     assert json.loads(both.stdout)["source"] == f"http://{shell.daemon}"
 
@@ -147,7 +148,7 @@ async def test_queues_count_the_jobs_that_wait(shell: Shell) -> None:
     [
         pytest.param(["a/b/c"], "'a/b/c': expected NAMESPACE/NAME, or NAME with -n NAMESPACE", id="too many parts"),
         pytest.param(["/b"], "'/b': expected NAMESPACE/NAME", id="no namespace"),
-        pytest.param(["a/b", "-n", "c"], "'a/b' with -n c: which namespace is meant?", id="two namespaces"),
+        pytest.param(["a/b", "-n", "c"], ask_words.which_namespace("a/b", "c"), id="two namespaces"),
     ],
 )
 def test_names_that_cannot_be(arguments: list[str], says: str) -> None:

@@ -14,8 +14,12 @@ from tests.support.running import node, scheduling
 from tests.support.vcjob_cluster import job, phase, phases, status, task, vcjob
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.cli.explain import words as explain_words
+from vsched.cli.job import words
+from vsched.controllers.vcjobs import words as vcjobs_words
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
+from vsched.web.words import answers as web_words
 
 SAMPLES = Path(__file__).parents[3] / "config" / "samples" / "vcjobs"
 NOBODY = "http://127.0.0.1:1"
@@ -71,7 +75,7 @@ async def test_a_vcjob_of_flags_is_made_shown_stopped_and_let_go_on(shell: Shell
     said = await shell.printed("suspend", "sleep", "-n", "default")
     assert said in ("vcjob default/sleep: Aborting\n", "vcjob default/sleep: Aborted\n")
     await until(lambda: phase(shell.cluster, "sleep") == "Aborted")
-    assert await shell.printed("suspend", "default/sleep") == "vcjob default/sleep is already Aborted\n"
+    assert await shell.printed("suspend", "default/sleep") == words.is_already("default/sleep", "Aborted") + "\n"
     (found,) = json.loads(await shell.printed("list", "--vcjobs", "-o", "json"))["vcjobs"]
     assert (found["phase"], found["retries"], found["maxRetry"]) == ("Aborted", 0, 3)
     await shell.printed("resume", "default/sleep")
@@ -90,7 +94,7 @@ async def test_a_vcjob_that_has_ended_can_be_neither_stopped_nor_resumed(shell: 
     shell.cluster.apply([vcjob("done", task("worker", 1, "50ms"))])
     await until(lambda: phase(shell.cluster, "done") == "Completed")
     for verb in ("suspend", "resume"):
-        assert await shell.problem(verb, "default/done") == "vcjob default/done: it has ended (Completed)"
+        assert await shell.problem(verb, "default/done") == words.has_ended("default/done", "Completed")
 
 
 async def test_a_vcjob_is_explained_by_its_own_name(tmp_path: Path) -> None:
@@ -121,10 +125,8 @@ async def test_a_vcjob_is_explained_by_its_own_name(tmp_path: Path) -> None:
         assert await said("default/wrong") == (
             "vcjob default/wrong cannot be run: spec.minAvailable: 9 is more than the 1 replicas of all tasks"
         )
-        assert await said("default/foreign") == (
-            "vcjob default/foreign is for scheduler other, which this daemon does not serve"
-        )
-        assert (await said("default/nothing")).startswith("no pod or PodGroup default/nothing is known here")
+        assert await said("default/foreign") == vcjobs_words.for_another_scheduler("default/foreign", "other")
+        assert (await said("default/nothing")).startswith(web_words.nothing_known("pod or PodGroup default/nothing"))
 
 
 WEB = {
@@ -174,7 +176,7 @@ async def test_pods_of_a_workload_go_by_its_name_in_every_channel(tmp_path: Path
             arguments = ["explain", asked, "--daemon", where]
             found = await asyncio.to_thread(CliRunner().invoke, cli, arguments, env=environment)
             lines = found.stdout.splitlines()
-            assert lines[0] == "ReplicaSet default/web cannot start as things are"
+            assert lines[0] == f"ReplicaSet default/web {explain_words.AS_THINGS_ARE}"
             assert told() in " ".join(found.stdout.split())
         queue = ["explain", "queue/default", "--daemon", where]
         of_queue = await asyncio.to_thread(CliRunner().invoke, cli, queue, env=environment)
@@ -200,16 +202,16 @@ async def test_where_nobody_looks_after_vcjobs_that_is_said(tmp_path: Path) -> N
         ),
         pytest.param(
             ("run", "--name", "a", "--requests", "cpu=lots"), "",
-            "--requests: 'cpu=lots' (expected amounts such as cpu=1000m,memory=100Mi)", id="an amount",
+            words.no_amounts("--requests", "cpu=lots"), id="an amount",
         ),
         pytest.param(
             ("run", "--name", "a", "--requests", "memory=1Gi"), "",
-            "--requests: memory=1Gi is more than the limit of 100Mi (--limits sets it)", id="more than the limit",
+            words.above_the_limit("memory", "1Gi", "100Mi"), id="more than the limit",
         ),
         pytest.param(
             ("run", "--name", "a", "--min", "3"), "", "vcjob default/a: ", id="more needed than there are",
         ),
-        pytest.param(("suspend", "default/nothing"), "", "there is no vcjob default/nothing in ", id="no such vcjob"),
+        pytest.param(("suspend", "default/nothing"), "", words.no_vcjob("default/nothing", ""), id="no such vcjob"),
     ],
 )  # fmt: skip
 async def test_what_cannot_be_is_said_in_a_line(

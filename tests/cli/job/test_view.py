@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from vsched.cli.job import words
 from vsched.cli.job.command import SORTS as OFFERED
 from vsched.cli.job.source import JobDetails, JobLine, JobList, line_of_object
 from vsched.cli.job.view import SORTS, as_document, as_page, as_table, chosen, get_document, list_document
@@ -125,7 +126,7 @@ def test_a_page_tells_all_about_a_job() -> None:
     facts = {words[0]: words[1] for words in (document.split(maxsplit=1) for document in lines[:9])}
     assert facts["pods"] == "0 ready, 2 pending, 0 running"
     assert facts["age"] == "90s"
-    assert facts["position"] == "1 of 2 in its queue, 3 of 9 in all"
+    assert facts["position"] == words.position(1, 2, 3, 9)
     assert lines[10] == "the gang needs 2, 1 fits"
     assert [document.split(maxsplit=1) for document in lines[13:15]] == [
         ["5", "node(s) had untolerated taint"],
@@ -133,7 +134,7 @@ def test_a_page_tells_all_about_a_job() -> None:
     ]
     assert "would start with minMember 1" in lines
     assert "estimate in 5 to 9 minutes, if jobs end as declared" in lines
-    assert lines[-1] == "vsched explain ns/waits shows more"
+    assert lines[-1] == words.explain_shows_more("ns/waits").strip()
 
 
 def test_documents() -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from tests.support.shell import KUBECTL, shell
 from vsched.cli import cli
 from vsched.cli.migrate.check.read import PAGE
+from vsched.cli.migrate.check.words import verdicts as verdicts_words
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.requests.request import ApiRequest
 from vsched.sim.store.api_errors import Failure
@@ -96,7 +97,7 @@ async def test_another_namespace_has_no_volcano(tmp_path: Path) -> None:
     async with Cluster(manifests=objects()) as cluster:
         found = await checked(cluster, tmp_path, "-n", "elsewhere")
     assert found.exit_code == 1
-    assert "there is none in namespace elsewhere (-n says where it is)" in found.output
+    assert verdicts_words.none_in_namespace("elsewhere") in found.output
 
 
 async def test_very_many_pods_are_read_page_by_page(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from vsched.cli.migrate.check.components import (
     policy_of,
     webhook_findings,
 )
-from vsched.cli.migrate.check.differences import OF_ACTIONS, OF_PLUGINS, POINTS
 from vsched.cli.migrate.check.findings import Finding, Verdict, of_many
 from vsched.cli.migrate.check.flags import flag_findings, flags_of
 from vsched.cli.migrate.check.keys import WORKS, is_volcanos, key_findings
@@ -29,6 +28,7 @@ from vsched.cli.migrate.check.objects import (
 )
 from vsched.cli.migrate.check.policy import policy_findings
 from vsched.cli.migrate.check.steps import MigrationState, steps_of
+from vsched.cli.migrate.check.words.differences import OF_ACTIONS, OF_PLUGINS, POINTS
 from vsched.settings.built_in import REGISTRY
 
 Obj = dict[str, Any]

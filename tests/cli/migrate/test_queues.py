@@ -25,7 +25,8 @@ from tests.support.other_queues import (
     quota,
 )
 from vsched.cli import cli
-from vsched.cli.migrate.queues.convert import convert, converted_text
+from vsched.cli.migrate.queues import words as queues_words
+from vsched.cli.migrate.queues.convert import EXPECTED, convert, converted_text
 from vsched.errors import BadInput
 from vsched.sim.cluster import Cluster
 
@@ -156,13 +157,13 @@ def test_other_kinds_are_named() -> None:
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}},
     )
     for word in (
-        "h100: not carried over: spec.nodeLabels",
+        queues_words.of_source("h100", "spec.nodeLabels", queues_words.OWN_SELECTORS),
         "spec.nodeTaints",
         "spec.topologyName",
         "AdmissionCheck nodes",
     ):
         assert any(word in line for line in told), word
-    assert "1 of ConfigMap (v1): ignored: neither of Kueue nor of KAI" in told
+    assert queues_words.ignored(1, "ConfigMap (v1)") in told
     assert not any("spec.tolerations" in line for line in told)
 
 
@@ -189,7 +190,7 @@ def test_local_queues(names: list[str], queue: str, words: list[str]) -> None:
 
 def test_a_local_queue_without_its_cluster_queue_is_named() -> None:
     told = comments(cluster_queue("a"), local_queue("ns", "x", "gone"))
-    assert "LocalQueue ns/x: not carried over: ClusterQueue gone is not there" in told
+    assert queues_words.no_cluster_queue("LocalQueue ns/x", "gone") in told
 
 
 # -- KAI
@@ -224,7 +225,7 @@ def test_a_tree_of_kai() -> None:
     assert list(found) == ["top", "team"]
     assert (found["team"]["parent"], found["team"]["priority"]) == ("top", 7)
     told = comments(kai_queue("a", resources=every))
-    assert "not carried over: spec.resources.cpu.quota: -1 (all there is): the queue deserves no cpu" in told
+    assert queues_words.deserves_none("spec.resources.cpu", "cpu") in told
 
 
 @pytest.mark.parametrize(
@@ -275,11 +276,11 @@ def test_queues_of_both_get_names_of_their_own() -> None:
             "ClusterQueue a: spec.resourceGroups: expected a list, got dict",
         ),
         (kueue("ClusterQueue", "a", cohort=[]) | {"spec": {"cohort": 7}}, "spec.cohort: expected a text, got int"),
-        (cohort("a", parentName="a"), "Cohort a: it is above itself: a -> a"),
+        (cohort("a", parentName="a"), queues_words.above_itself("Cohort a", "a -> a")),
         (kai_queue("a", resources={"cpu": {"quota": "1"}}), "spec.resources.cpu.quota: expected a number, got '1'"),
-        (kai_queue("a", resources={"cpu": {"quota": -2}}), "spec.resources.cpu.quota: -2 is negative"),
+        (kai_queue("a", resources={"cpu": {"quota": -2}}), queues_words.negative("spec.resources.cpu.quota", -2)),
         (kai_queue("a", preemptMinRuntime="soon"), "spec.preemptMinRuntime: 'soon' is not a duration"),
-        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}, "there are no queues to convert"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}, queues_words.nothing_to_convert(EXPECTED)),
     ],
 )
 def test_what_cannot_be_read_is_one_line(obj: Obj, words: str) -> None:
@@ -354,7 +355,7 @@ async def test_a_cluster_without_such_queues_says_so(tmp_path: Path) -> None:
         cluster.write_kubeconfig(tmp_path / "config")
         found = await asyncio.to_thread(run, "--kubeconfig", str(tmp_path / "config"))
     assert isinstance(found.exception, BadInput)
-    assert str(found.exception).endswith("serves no queues of Kueue and none of KAI")
+    assert str(found.exception).endswith(queues_words.no_queues_served(""))
 
 
 def test_files_and_a_cluster_are_not_read_together() -> None:

@@ -22,6 +22,7 @@ from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import make_plan
 from vsched.cli.plan.view import Document
 from vsched.mirror.wire.manifests import Origin, decode_manifests
+from vsched.model import words as model_words
 
 BUSY = "node n1 cpu=4\npods a/old 4 cpu=1 on=n1\n"
 
@@ -116,8 +117,12 @@ def test_pods_of_other_schedulers_are_demand_and_not_placed() -> None:
 @pytest.mark.parametrize(
     ("hard", "message"),
     [
-        pytest.param({"requests.cpu": "1"}, "namespace a may hold 1 cpu; this would make 2", id="of requests"),
-        pytest.param({"limits.cpu": "3"}, "namespace a may hold 3 limits.cpu; this would make 4", id="of limits"),
+        pytest.param(
+            {"requests.cpu": "1"}, model_words.would_hold_too_much("namespace a", "1 cpu", "2"), id="of requests"
+        ),
+        pytest.param(
+            {"limits.cpu": "3"}, model_words.would_hold_too_much("namespace a", "3 limits.cpu", "4"), id="of limits"
+        ),
     ],
 )
 def test_nobody_is_placed_over_what_the_namespace_may_hold(hard: dict[str, str], message: str) -> None:

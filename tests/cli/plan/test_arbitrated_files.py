@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from vsched.arbitrator import words as arbitrator_words
 from vsched.cli import cli
+from vsched.model import words as model_words
 
 DATA = Path(__file__).parents[2] / "data" / "arbitration"
 
@@ -42,7 +44,7 @@ def test_a_bucket_holds_no_more_than_it_may_while_one_that_is_over_has_its_grace
     document = planned("bucket-hard", "--arbitrate-grace", "10s")
 
     assert held(document) == {"t1": "3", "t2": "1"}
-    assert document["unschedulable"]["t2/b0"]["message"] == "bucket area may hold 4 cpu; this would make 5"
+    assert document["unschedulable"]["t2/b0"]["message"] == model_words.would_hold_too_much("bucket area", "4 cpu", "5")
 
 
 def test_a_budget_is_kept_up_to_date_from_cycle_to_cycle() -> None:
@@ -55,7 +57,7 @@ def test_a_budget_is_kept_up_to_date_from_cycle_to_cycle() -> None:
 def test_who_holds_more_than_its_limit_is_overused_whoever_is_short() -> None:
     document = planned("over-hard")
 
-    assert document["allocations"]["a"]["overused"]["message"] == "holds 8 cpu more than its hard limit"
+    assert document["allocations"]["a"]["overused"]["message"] == arbitrator_words.beyond_own_limit("8 cpu")
     assert "overused" not in document["allocations"]["b"]
     assert evicted(document) == [], "nobody waits for its room"
     assert held(document) == {"a": "12", "b": "0"}

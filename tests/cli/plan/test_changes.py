@@ -18,6 +18,7 @@ from vsched.cli.plan.live import WhatIf, what_if
 from vsched.cli.plan.nodes import Add, Remove
 from vsched.cli.plan.settings import setting_of
 from vsched.cli.plan.submit import submit_of
+from vsched.cli.plan.words import pages as pages_words
 from vsched.cli.show.drawing import look_for
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -76,7 +77,7 @@ def test_what_was_left_aside_is_told_where_nothing_differs(tmp_path: Path) -> No
     path = tmp_path / "service.yaml"
     path.write_text("{apiVersion: v1, kind: Secret, metadata: {name: s}}", encoding="utf-8")
     text = drawn(what_if(recording_of("node n1 cpu=4"), [submit_of(str(path))]))
-    assert "Nothing is different from today.\nignored: 1 Secret" in text
+    assert pages_words.NOTHING_DIFFERENT + "\nignored: 1 Secret" in text
 
 
 def test_a_podgroup_without_pods_says_what_it_waits_for_and_is_told_once(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_of_thousands_of_jobs_those_that_matter_are_told() -> None:
     waiting = "\n".join(f"job x/w{number} min=1 pods=1 cpu=1" for number in range(60))
     shown = drawn(what_if(recording_of(f"{text}\n{waiting}"), [Remove("n1")]))
     assert "Jobs: 70 stop or wait, 60 still wait" in shown
-    assert "and 80 more (-o json has them all)" in shown
+    assert pages_words.more_rows(80) in shown
     assert "x/w" not in shown
     assert len(shown.splitlines()) < 80
 

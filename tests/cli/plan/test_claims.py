@@ -17,6 +17,7 @@ from vsched.cli import cli
 from vsched.cli.plan.claims import Found, with_claims
 from vsched.cli.plan.submit import submit_of
 from vsched.cli.plan.trial import PlanTrial
+from vsched.cli.plan.words import objects as objects_words
 from vsched.cli.plan.workloads import decode_with_pods
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.wire.manifests import Origin
@@ -199,9 +200,9 @@ def test_what_is_not_known_of_submitted_claims_is_said(tmp_path: Path) -> None:
     del unnamed["spec"]["storageClassName"]
     gone = pod("p", spec={**RUNNABLE, "resourceClaims": pod_claims(gpu="template/gone")})
     notes = "\n".join(submitted(tmp_path, unnamed, gone, claim("there", storage_class="made")).notes)
-    assert "ResourceClaimTemplate gone is not submitted with it: its claims are not created" in notes
+    assert objects_words.no_template("", "gone") in notes
     assert "PersistentVolumeClaim ns/new names no storage class" in notes
-    assert "PersistentVolumeClaim there exists already and stays as it is" in notes
+    assert objects_words.stays("PersistentVolumeClaim", "there") in notes
 
 
 def test_a_submitted_claim_that_does_not_wait_for_a_pod_is_bound(tmp_path: Path) -> None:

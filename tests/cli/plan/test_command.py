@@ -14,7 +14,11 @@ from click.testing import CliRunner, Result
 from tests.support.hypernodes import hypernode_object
 from tests.support.plans import manifests
 from vsched.cli import cli
+from vsched.cli.plan.words import objects as objects_words
 from vsched.errors import VschedError
+from vsched.kernels.topology import words as topology_words
+from vsched.mirror.ingest.words import nodes as nodes_words
+from vsched.plugins.words import queues as queues_words
 
 CLUSTER = """
     node n1 cpu=4 memory=8Gi
@@ -174,7 +178,7 @@ def test_whose_pods_are_planned_for(scheduler: str | None, arguments: tuple[str,
 
     assert bool(plan_of(*arguments, stdin=written(objects))["cycles"][0]["binds"]) is is_ours
     told = invoke("-f", "-", *arguments, stdin=written(objects)).stderr
-    assert (f"1 pod of scheduler {scheduler} left out (a.0)" in told) is not is_ours
+    assert (objects_words.pods_left_out("1 pod", str(scheduler), "a.0") in told) is not is_ours
 
 
 def test_a_pod_without_a_group_is_bound_and_is_no_job_of_its_own() -> None:
@@ -259,7 +263,7 @@ def test_the_json_says_more_of_a_queue_where_there_is_more_to_say(tmp_path: Path
     assert more == {
         "priority": 3,
         "state": "Closed",
-        "problem": {"reason": "LeftOut", "message": "its parent nowhere does not exist"},
+        "problem": {"reason": "LeftOut", "message": queues_words.parent_gone("nowhere")},
     }
 
 
@@ -267,14 +271,15 @@ def test_trees_of_hypernodes_that_are_left_out_are_told_and_the_plan_goes_on() -
     trees = [hypernode_object("a", 1, "n1"), hypernode_object("b", 1, "~^n1"), hypernode_object("c", 2, "^b")]
     found = invoke("-f", "-", stdin=written([*manifests(CLUSTER), *trees]))
     assert found.exit_code == 0
-    why = "node n1 is in HyperNode a and in HyperNode b, and neither contains the other"
-    assert found.stderr == f"vsched: 3 HyperNodes left out (a, b, c): {why}\n"
+    why = topology_words.node_in_two("n1", "a", "b")
+    assert found.stderr == objects_words.hypernodes_left_out("3 HyperNodes", "a, b, c", why) + "\n"
 
 
 def test_a_hypernode_that_cannot_be_read_is_refused_in_one_line() -> None:
     found = invoke("-f", "-", stdin=written([hypernode_object("a", 1, "~(n")]))
     assert isinstance(found.exception, VschedError)
     assert str(found.exception) == (
-        "stdin:document 1: HyperNode a: spec.members[0].selector.regexMatch.pattern: missing ): (n"
-        " (expected a regular expression in the syntax of RE2)"
+        nodes_words.bad_pattern(
+            "stdin:document 1: HyperNode a: spec.members[0].selector.regexMatch.pattern", "missing ): (n"
+        )
     )

@@ -14,6 +14,7 @@ from tests.support.deviceshare import IDS, asking, device_policy, devices, part,
 from tests.support.plans import policy_from
 from tests.support.questions import Asker, recording_of
 from vsched.cli import cli
+from vsched.plugins.words import devices as devices_words
 
 Obj = dict[str, Any]
 POLICY = device_policy(actions="enqueue, allocate")
@@ -58,7 +59,7 @@ def test_pods_that_are_submitted_get_what_is_left(asker: Asker) -> None:
     large = asker.file("l.yaml", listed(*pods("job ns/l min=1 pods=1", asking(vgpu_number=1, vgpu_memory=140))))
     found = {one["name"]: one for one in asker.changes("--submit", small, "--submit", large)["submitted"]}
     assert found["ns/s"]["nodes"] == {"n1": 1}
-    assert "no device with 140 MiB of memory" in found["ns/l"]["message"]
+    assert f"no device with {devices_words.memory(140, 0)}" in found["ns/l"]["message"]
 
 
 def test_manifests_of_nodes_bring_their_devices(tmp_path: Path) -> None:

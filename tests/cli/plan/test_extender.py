@@ -11,6 +11,9 @@ from click.testing import CliRunner, Result
 from tests.support.extending import extending, refusing
 from tests.support.plans import manifests
 from vsched.cli import cli
+from vsched.cli.plan.words import flags as flags_words
+from vsched.cli.plan.words import objects as objects_words
+from vsched.plugins.words import nodes as nodes_words
 
 CLUSTER = "node n1 cpu=4\nnode n2 cpu=4\njob x/a pods=1 cpu=1"
 
@@ -29,7 +32,7 @@ def test_the_plan_is_what_the_extender_makes_of_it(tmp_path: Path) -> None:
         found = invoke(tmp_path, server.url)
 
     assert json.loads(found.stdout)["cycles"][0]["binds"] == [{"pod": "x/a.0", "node": "n2"}]
-    assert found.stderr == f"vsched: calling the extender at {server.url}, as a session would\n"
+    assert found.stderr == flags_words.calling_extender(server.url) + "\n"
 
 
 def test_an_extender_that_does_not_answer_is_named_with_the_cause(tmp_path: Path) -> None:
@@ -37,5 +40,6 @@ def test_an_extender_that_does_not_answer_is_named_with_the_cause(tmp_path: Path
     found = invoke(tmp_path, url)
 
     assert found.exit_code == 0
-    assert f"vsched: the extender does not answer: {url}/predicate: [Errno 111] Connection refused\n" in found.stderr
-    assert json.loads(found.stdout)["unschedulable"]["x/a.0"]["reasons"] == {"the extender did not answer": 2}
+    why = f"{url}/predicate: [Errno 111] Connection refused"
+    assert objects_words.extender_does_not_answer(why) in found.stderr.splitlines()
+    assert json.loads(found.stdout)["unschedulable"]["x/a.0"]["reasons"] == {nodes_words.SILENT: 2}

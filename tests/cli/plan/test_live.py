@@ -21,6 +21,8 @@ from vsched.cli import cli
 from vsched.cli.plan.live import what_if
 from vsched.cli.plan.nodes import Drain
 from vsched.cli.plan.view import Planned
+from vsched.cli.plan.words import flags as flags_words
+from vsched.cli.plan.words import pages as pages_words
 from vsched.kube.times import time_stamp
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.history.records import CLUSTER as WHOLE
@@ -72,7 +74,7 @@ def test_without_a_change_nothing_is_different(asker: Asker) -> None:
         "used": 0,
         "total": 0,
     }
-    assert "Nothing is different from today." in asker.ask().stdout
+    assert pages_words.NOTHING_DIFFERENT.strip() in asker.ask().stdout
 
 
 def test_the_document_says_what_was_asked_of_which_session(asker: Asker) -> None:
@@ -191,15 +193,19 @@ def test_many_placements_are_told_by_job(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "code", "says"),
     [
-        (("--drain", "n3"), 1, "--drain n3: there is no Node 'n3' (expected one of n1, n2)"),
+        (
+            ("--drain", "n3"),
+            1,
+            flags_words.no_object("--drain n3", "Node", "n3", flags_words.expected_one_of("n1, n2", "")),
+        ),
         (("--set", "queue/reserch.weight=3"), 1, "did you mean 'research'?"),
         (("--add-nodes", "2"), 2, "expected one --like NODE for each"),
-        (("--submit", "-", "--submit", "-"), 2, "standard input can be read once only"),
+        (("--submit", "-", "--submit", "-"), 2, flags_words.STDIN_ONCE),
         (("--submit", "nowhere.yaml"), 1, "nowhere.yaml: cannot be read: No such file or directory"),
         (("-f", "x.yaml"), 2, "-f: not with --live"),
         (("--arbitrate",), 2, "--arbitrate: not with --live"),
         (("--arbitrate-grace", "3s"), 2, "--arbitrate-grace: not with --live"),
-        (("--live",), 2, "give --live for a running cluster, or --from FILE, not both"),
+        (("--live",), 2, flags_words.LIVE_OR_FILE),
         (("--config", "nowhere.yaml"), 1, "nowhere.yaml"),
     ],
 )
@@ -239,7 +245,7 @@ def test_arbitration_stays_as_it_was_and_says_so() -> None:
     recording = recording_of(CLUSTER)
     limited = replace(recording, snapshot=replace(recording.snapshot, ceilings={"ml": Ceiling({0: 4000})}))
     what = what_if(limited, [Drain("n2")], policy=policy_of("gang predicates"))
-    assert "the division among namespaces (arbitration) stays as it was" in what.notes
+    assert pages_words.DIVISION_STAYS in what.notes
 
 
 def test_what_would_help_is_of_the_cluster_as_it_is_and_not_told_of_another() -> None:
@@ -317,8 +323,8 @@ def test_another_half_life_divides_the_cluster_otherwise(tmp_path: Path) -> None
     changed = asker.changes("--config", shorter)["queues"]
     assert changed["a"]["deserved.cpu"] == ["4288m", "7756m"]
     assert changed["b"]["deserved.cpu"] == ["3712m", "244m"]
-    assert changed["a"]["times its share used"] == [0.93, 0.06]
-    assert "times its share used 0.93 → 0.06" in " ".join(asker.ask("--config", shorter).stdout.split())
+    assert changed["a"][pages_words.TIMES_ITS_SHARE] == [0.93, 0.06]
+    assert f"{pages_words.TIMES_ITS_SHARE} 0.93 → 0.06" in " ".join(asker.ask("--config", shorter).stdout.split())
 
 
 CONTESTED = """
@@ -361,14 +367,14 @@ def test_a_victim_that_is_asked_to_end_by_itself_leaves_at_its_deadline() -> Non
     found = contested(OPTS_IN)
 
     assert decisions(found)[:2] == [["ask old.0"], ["bind new.0"]]
-    assert found.ended == ["before cycle 2, 10m pass: ml/old.0 ends as asked"]
+    assert found.ended == [pages_words.time_passes(2, "10m", "ml/old.0 ends")]
 
 
 def test_a_victim_that_was_asked_leaves_when_it_expects_to_be_done() -> None:
     found = contested(ASKED, "nominated=n1")
 
     assert decisions(found)[:2] == [[], ["bind new.0"]]
-    assert found.ended == ["before cycle 2, 3m pass: ml/old.0 ends as asked"]
+    assert found.ended == [pages_words.time_passes(2, "3m", "ml/old.0 ends")]
 
 
 def test_the_answer_says_who_is_asked_and_when_they_end(tmp_path: Path) -> None:
@@ -384,5 +390,5 @@ def test_the_answer_says_who_is_asked_and_when_they_end(tmp_path: Path) -> None:
         "asked": True,
         "waitSeconds": 600.0,
     }
-    assert document["then"]["ended"] == document["notes"] == ["before cycle 2, 10m pass: ml/old.0 ends as asked"]
+    assert document["then"]["ended"] == document["notes"] == [pages_words.time_passes(2, "10m", "ml/old.0 ends")]
     assert "10m pass: ml/old.0 ends as asked" in " ".join(asker.ask("--cycles", "2").stdout.split())

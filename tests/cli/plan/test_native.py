@@ -20,6 +20,7 @@ from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.plan.live import WhatIf, what_if
 from vsched.cli.plan.submit import submit_of
+from vsched.cli.plan.words import objects as objects_words
 from vsched.daemon.app import Daemon
 from vsched.errors import BadInput
 from vsched.model.dump.cycle import Recording, decode
@@ -150,8 +151,7 @@ async def test_what_is_submitted_goes_where_it_was_predicted(
         pytest.param([{**group("x", 1), "spec": {}}], "spec.schedulingPolicy", id="one that the API server refuses"),
         pytest.param(
             [member("late", "a")],
-            "Pod default/late: it would belong to CompositePodGroup default/root, which exists already "
-            "(expected all groups and pods of a tree together)",
+            objects_words.belongs_to_existing("", "Pod", "default/late", "CompositePodGroup default/root"),
             id="a part of a tree that is there",
         ),
     ],

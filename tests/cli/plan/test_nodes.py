@@ -10,6 +10,7 @@ from tests.support.hypernodes import hypernode_object
 from tests.support.plans import NOW, Manifest
 from tests.support.questions import trial_of
 from vsched.cli.plan.nodes import Add, Drain, Remove
+from vsched.cli.plan.words import objects as objects_words
 from vsched.errors import BadInput
 from vsched.model.amounts.resources import CPU
 from vsched.model.pods.status import Status
@@ -55,8 +56,11 @@ def test_a_drained_node_is_cleared_as_kubectl_clears_it() -> None:
     assert node.unschedulable
     assert [taint.key for taint in node.taints] == ["dedicated", "node.kubernetes.io/unschedulable"]
     assert trial.notes == [
-        "n1 is cordoned: 1 pod created again by controllers, 2 pods gone for good, "
-        "1 pod of DaemonSets or the node itself left there, 1 pod of other schedulers moved elsewhere"
+        objects_words.cordoned(
+            "n1",
+            f"1 pod {objects_words.CREATED_AGAIN}, 2 pods {objects_words.GONE_FOR_GOOD}, "
+            f"1 pod {objects_words.LEFT_THERE}, 1 pod {objects_words.MOVED_ELSEWHERE}",
+        )
     ]
 
 
@@ -71,7 +75,7 @@ def test_a_node_that_is_removed_takes_everything_along() -> None:
 def test_an_empty_node_has_nobody_to_tell_of() -> None:
     trial = trial_of(NODES)
     Drain("n2").apply(trial)
-    assert trial.notes == ["n2 is cordoned: it had no pods"]
+    assert trial.notes == [objects_words.cordoned("n2", objects_words.NO_PODS)]
 
 
 def test_new_nodes_are_like_the_one_named_but_for_their_names_and_empty() -> None:
@@ -109,7 +113,7 @@ def test_pods_that_daemonsets_made_for_a_node_go_with_it_and_would_come_to_one_l
     waiting |= {"spec": {**waiting["spec"], "nodeName": "", "affinity": affinity}, "status": {}}
     trial = trial_of(NODES, waiting, pod("daemon", owner="DaemonSet"))
     Add(1, "n1").apply(trial)
-    assert trial.notes[0].endswith("open for pods, but without 1 pod of DaemonSets that would come")
+    assert trial.notes[0].endswith(objects_words.without_daemons("1 pod"))
     Drain("n1").apply(trial)
     assert set(left(trial)) == {"waiting", "daemon"}
     Remove("n1").apply(trial)
@@ -129,14 +133,11 @@ def test_a_drain_says_which_disruption_budgets_kubectl_would_wait_for() -> None:
         assert len(trial.notes) == notes
     trial = trial_of(NODES, guarded, budget)
     Drain("n1").apply(trial)
-    assert (
-        trial.notes[1]
-        == "PodDisruptionBudget x/guard: allows fewer evictions than n1 has pods, so kubectl drain would wait"
-    )
+    assert trial.notes[1] == objects_words.drain_would_wait("PodDisruptionBudget x/guard", "n1")
 
 
 def test_hypernodes_that_list_a_node_and_would_not_find_a_new_one_are_named() -> None:
     by_name, by_pattern = hypernode_object("r1", 1, "n1"), hypernode_object("p1", 1, "~^n1")
     trial = trial_of(NODES, by_name, by_pattern, hypernode_object("z1", 1, "zone=a"), hypernode_object("r2", 1, "n2"))
     Add(2, "n1").apply(trial)
-    assert trial.notes[1:] == ["HyperNodes that list n1, but would not find n1-new-1: r1"]
+    assert trial.notes[1:] == [objects_words.lists_others("n1", "n1-new-1", "r1")]

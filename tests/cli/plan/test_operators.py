@@ -19,8 +19,10 @@ from vsched.cli import cli
 from vsched.cli.plan.live import WhatIf, what_if
 from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.submit import submit_of
+from vsched.cli.plan.words import objects as objects_words
 from vsched.cli.plan.workloads import decode_with_pods
 from vsched.errors import BadInput
+from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.wire.manifests import Origin
 from vsched.settings.workloads import built_in_table
 
@@ -172,43 +174,44 @@ def test_its_nodes_have_the_resources_that_the_trainjob_says() -> None:
         pytest.param(
             sample("trainjob"),
             0,
-            "TrainJob tune: its ClusterTrainingRuntime torch-distributed is not among the manifests: it gets no JobSet",
+            "TrainJob tune: "
+            + objects_words.not_among_manifests("ClusterTrainingRuntime", "torch-distributed", "JobSet"),
             id="a runtime that is not there",
         ),
         pytest.param(
             sample("rayjob"),
             3,
-            "RayJob sum: spec.submitterPodTemplate: missing: it gets no Job",
+            f"RayJob sum: {objects_words.missing('spec.submitterPodTemplate', 'Job')}",
             id="a pod that the operator makes up",
         ),
         pytest.param(
             sample("podgang"),
             0,
-            "PodGang chat-0: its kind is not in the table of workload kinds: it gets no pods",
+            f"PodGang chat-0: {objects_words.KIND_UNKNOWN}",
             id="a kind without templates",
         ),
         pytest.param(
             edited("jobset", lambda obj: obj["spec"].update(suspend=True)),
             0,
-            "JobSet train: it is suspended or has no replicas: it gets no pods",
+            f"JobSet train: {objects_words.SUSPENDED}",
             id="a workload that is suspended",
         ),
         pytest.param(
             edited("pytorchjob", lambda obj: obj["spec"]["pytorchReplicaSpecs"]["Worker"].pop("template")),
             0,
-            "PyTorchJob bert: 3 pods of worker cannot be planned for: there is no pod template at template",
+            f"PyTorchJob bert: {objects_words.cannot_be_planned('3 pods', 'worker', 'template')}",
             id="a role without a template: its gang lacks them",
         ),
         pytest.param(
             edited("sparkapplication", lambda obj: obj["spec"]["driver"].update(gpu={"name": "g", "quantity": 1})),
             4,
-            "SparkApplication etl: spec.driver.gpu: it is not applied to its pods here",
+            f"SparkApplication etl: {objects_words.not_applied('spec.driver.gpu')}",
             id="a field that changes pods",
         ),
         pytest.param(
             sample("sparkapplication"),
             4,
-            "SparkApplication etl: its roles are separate gangs that may start one after another; all are planned",
+            f"SparkApplication etl: {objects_words.SEPARATE_GANGS}",
             id="roles that start one after the other",
         ),
     ],
@@ -224,17 +227,17 @@ def test_what_cannot_be_known_is_said_in_one_line(obj: Obj, pods: int, said: str
     [
         pytest.param(
             edited("pytorchjob", lambda obj: obj["spec"]["pytorchReplicaSpecs"]["Worker"].update(replicas="many")),
-            "replicas: 'many' as the replicas of worker (expected a whole number, zero or more)",
+            groups_words.no_count("replicas", "many", "replicas of worker"),
             id="text where a number belongs",
         ),
         pytest.param(
             edited("jobset", lambda obj: obj["spec"]["replicatedJobs"][1].update(replicas=100_000)),
-            "JobSet train: 200001 pods (expected 20000 at most)",
+            objects_words.too_many_pods("JobSet train", 200001, 20000),
             id="more pods than anybody means",
         ),
         pytest.param(
             edited("sparkapplication", lambda obj: obj["spec"]["driver"].update(memory="much")),
-            "spec.driver.memory: 'much' (expected the memory of a JVM, as 512m or 4g)",
+            objects_words.no_jvm_memory("spec.driver.memory", "much"),
             id="memory that Spark does not read",
         ),
     ],
@@ -328,4 +331,4 @@ def test_a_gang_of_which_a_quota_refuses_pods_waits(tmp_path: Path) -> None:
     }
     what = submitted(tmp_path, sample("jobset"), there=[quota])
     assert [(one.pods, one.placed) for one in what.changes.submitted] == [(2, 0)]
-    assert any("JobSet default/train: no more than 2 of its pods: " in note for note in what.notes)
+    assert any(objects_words.no_more_pods("", "JobSet", "default/train", 2, "") in note for note in what.notes)

@@ -10,6 +10,7 @@ from tests.support.plans import NOW
 from tests.support.questions import trial_of
 from vsched.cli.plan.settings import setting_of
 from vsched.cli.plan.trial import PlanTrial
+from vsched.cli.plan.words import flags as words
 from vsched.errors import BadInput
 from vsched.model.amounts.resources import CPU
 from vsched.model.snapshot import Snapshot
@@ -84,13 +85,16 @@ def test_what_is_set_is_seen(text: str, told: Told, expected: object) -> None:
 
 
 REFUSED = {
-    "no equals sign": ("queue/prod.weight", "expected queue/NAME.FIELD=VALUE"),
-    "no field": ("queue/prod=3", "expected queue/NAME.FIELD=VALUE"),
-    "another kind": ("queues/prod.weight=3", "'queues' cannot be set (did you mean 'queue'?)"),
-    "a field that is no field": ("queue/prod.wieght=3", "no field 'wieght' that can be set (did you mean 'weight'?)"),
-    "a limit of nothing": ("queue/prod.capability=3", "no field 'capability' that can be set"),
-    "no number": ("queue/prod.weight=much", "'much': expected a whole number"),
-    "no boolean": ("queue/prod.reclaimable=maybe", "'maybe': expected true or false"),
+    "no equals sign": ("queue/prod.weight", words.EXPECTED_SETTING),
+    "no field": ("queue/prod=3", words.EXPECTED_SETTING),
+    "another kind": ("queues/prod.weight=3", words.cannot_be_set("", "queues", words.did_you_mean("queue"))),
+    "a field that is no field": (
+        "queue/prod.wieght=3",
+        words.no_field("Queue", "wieght", words.did_you_mean("weight")),
+    ),
+    "a limit of nothing": ("queue/prod.capability=3", words.no_field("Queue", "capability", "")),
+    "no number": ("queue/prod.weight=much", f"'much': {words.EXPECTED_WHOLE_NUMBER}"),
+    "no boolean": ("queue/prod.reclaimable=maybe", f"'maybe': {words.EXPECTED_TRUE_OR_FALSE}"),
     "no amount": ("queue/prod.capability.cpu=lots", "'lots' is not a quantity"),
     "no resource": ("queue/prod.capability.cpus=3", "'cpus' is no resource that pods are placed by"),
     "less than none": ("queue/prod.capability.cpu=-3", "is negative"),

@@ -18,6 +18,7 @@ from tests.support.questions import trial_of
 from tests.support.vcjob_cluster import task, vcjob
 from vsched.cli.plan.submit import submit_of
 from vsched.cli.plan.trial import PlanTrial
+from vsched.cli.plan.words import objects as objects_words
 from vsched.errors import BadInput
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -124,7 +125,7 @@ def test_a_pod_of_another_scheduler_is_left_to_it_and_that_is_said(tmp_path: Pat
     trial = submitted(tmp_path, pod(schedulerName="other"))
     assert waiting(trial) == []
     assert trial.sent == []
-    assert "1 pod left to scheduler other (--scheduler-name NAME plans them)" in trial.notes[0]
+    assert objects_words.left_to("", "1 pod", "other") in trial.notes[0]
 
 
 def test_pods_that_name_no_scheduler_are_planned_for_where_that_is_asked(tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_a_podgroup_that_is_there_gets_another_spec_and_keeps_its_pods(tmp_path:
     trial = submitted(tmp_path, group("there", 5))
     job = trial.mirror.snapshot(NOW).jobs["x/there"]
     assert (job.spec.min_member, job.spec.phase, len(job.tasks)) == (5, "Running", 1)
-    assert trial.notes == ["PodGroup x/there exists already: its spec would be replaced"]
+    assert trial.notes == [objects_words.spec_replaced("PodGroup", "x/there")]
 
 
 def test_a_hypernode_is_made_or_gets_another_spec(tmp_path: Path) -> None:
@@ -154,7 +155,7 @@ def test_a_hypernode_is_made_or_gets_another_spec(tmp_path: Path) -> None:
     known = trial.mirror.snapshot(NOW).topology
     found = tuple(msgspec.structs.replace(one, uid="") for one in known.hypernodes)
     assert found == (hypernode("new", 1, "n1"), hypernode("rack", 2, "~n"))
-    assert trial.notes == ["HyperNode rack exists already: its spec would be replaced"]
+    assert trial.notes == [objects_words.spec_replaced("HyperNode", "rack")]
     with pytest.raises(BadInput, match=r"spec\.tier"):
         submitted(tmp_path, hypernode_object("rack", -1))
 
@@ -170,8 +171,8 @@ def test_what_is_there_for_everybody_stays_as_it_is(tmp_path: Path) -> None:
     known = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
     trial = submitted(tmp_path, namespace, known)
     assert trial.notes == [
-        "Namespace x exists already and stays as it is",
-        "PriorityClass high exists already and stays as it is",
+        objects_words.stays("Namespace", "x"),
+        objects_words.stays("PriorityClass", "high"),
     ]
     with pytest.raises(BadInput, match="already exists"):
         submitted(tmp_path, {**known, "value": 7})
@@ -184,7 +185,7 @@ def test_a_quota_lets_a_controller_make_so_many_pods_and_no_more(tmp_path: Path)
     trial = submitted(tmp_path, workload("Deployment", replicas=5), text=f"{CLUSTER}{QUOTA}")
     assert len(waiting(trial)) == len(trial.sent[0].pods) == 2
     [note] = trial.notes
-    assert "Deployment x/w: no more than 2 of its pods: pods" in note
+    assert objects_words.no_more_pods("", "Deployment", "x/w", 2, "pods") in note
     assert "exceeded quota: small, requested: requests.cpu=1, used: requests.cpu=4, limited: requests.cpu=4" in note
     [quota] = trial.mirror.snapshot(NOW).quotas["x"]
     assert {line.name: line.used for line in quota.lines} == {"requests.cpu": 4000, "pods": 3}
@@ -198,7 +199,7 @@ def test_a_workload_whose_pods_seem_to_be_there_is_said_to_come_on_top(tmp_path:
     old["metadata"] |= {"uid": "old", "ownerReferences": owners}
     trial = submitted(tmp_path, workload("Deployment", replicas=2), there=[old])
     [note] = trial.notes
-    assert note.endswith("1 pod of Deployment x/w seem to exist already: these are added")
+    assert note.endswith(objects_words.seem_to_exist("", "1 pod", "Deployment", "x/w"))
 
 
 def test_what_makes_no_pods_here_is_counted_and_told(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_what_makes_no_pods_here_is_counted_and_told(tmp_path: Path) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
     trial = submitted(tmp_path, volcano, secret)
     assert trial.ignored == {"CronJob": 1, "Secret": 1}
-    assert [note.partition(": ")[2] for note in trial.notes] == ["CronJob: it gets no pods here"]
+    assert [note.partition(": ")[2] for note in trial.notes] == [f"CronJob: {objects_words.NO_PODS_HERE}"]
 
 
 def test_a_vcjob_is_its_podgroup_with_its_pods(tmp_path: Path) -> None:
@@ -219,13 +220,13 @@ def test_a_vcjob_is_its_podgroup_with_its_pods(tmp_path: Path) -> None:
 def test_a_namespace_that_is_not_there_is_told(tmp_path: Path) -> None:
     manifest = pod()
     manifest["metadata"]["namespace"] = "fresh"
-    assert submitted(tmp_path, manifest).notes == ["namespace fresh does not exist yet: create it first"]
+    assert submitted(tmp_path, manifest).notes == [objects_words.no_namespace("fresh")]
 
 
 def test_a_stateful_set_says_that_it_takes_its_time(tmp_path: Path) -> None:
     manifest = workload("StatefulSet", replicas=2, serviceName="w")
     [note] = submitted(tmp_path, manifest).notes
-    assert note.endswith("StatefulSet x/w starts its pods one after another; all are planned")
+    assert note.endswith(objects_words.statefulset_starts("", "x/w"))
 
 
 def test_the_same_file_makes_the_same_pods(tmp_path: Path) -> None:
@@ -246,14 +247,17 @@ REFUSED = {
     ),
     "a namespace that is no text": (
         [{**pod(), "metadata": {"name": "p", "namespace": {"a": "b"}}}],
-        "metadata.namespace: {'a': 'b'} (expected text)",
+        objects_words.no_text("", "Pod", "metadata.namespace", {"a": "b"}),
     ),
     "a version that nobody serves": (
         [{**pod(), "apiVersion": "v9"}],
-        'no kind "Pod" is served in version "v9" (expected v1)',
+        objects_words.not_served("Pod", "v9") + " (expected v1)",
     ),
     "no name": ([{"apiVersion": "v1", "kind": "Pod", "metadata": {}}], "metadata.name: missing"),
-    "a mistyped number": ([workload("Deployment", replicas=1_000_000)], "1000000 pods (expected 20000 at most)"),
+    "a mistyped number": (
+        [workload("Deployment", replicas=1_000_000)],
+        objects_words.too_many_pods("", 1_000_000, 20_000),
+    ),
 }
 
 

@@ -14,7 +14,9 @@ from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import decide
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.view import Planned, as_document
+from vsched.cli.plan.words import pages as pages_words
 from vsched.framework.policy import Policy
+from vsched.framework.words import jobs as jobs_words
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.plan import CycleReport, JobOutcome, SubGroupOutcome
 from vsched.model.topology.tiers import WHOLE_CLUSTER
@@ -76,7 +78,7 @@ def test_an_eviction_says_by_which_action_and_for_whom() -> None:
     lines = told(f"{FULL}\njob ns/new min=1 pods=1 cpu=1 queue=poor", TAKING)
 
     assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new" in lines
-    assert "nominate │ ns/new.0 │ n1 │ reserved while other pods leave" in lines
+    assert f"nominate │ ns/new.0 │ n1 │ {pages_words.RESERVED}" in lines
 
 
 def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
@@ -89,14 +91,14 @@ def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
 def test_a_node_is_given_up_where_it_does_not_help_any_more() -> None:
     lines = told("node n1 cpu=1\njob ns/a min=1 pods=1 cpu=9 nominated=n1")
 
-    assert "nominate │ ns/a.0 │ - │ no node is reserved for it any more" in lines
+    assert f"nominate │ ns/a.0 │ - │ {pages_words.NOT_RESERVED}" in lines
 
 
 def test_a_place_that_is_not_written_to_the_pod_is_no_decision() -> None:
     lines = told("node n1 cpu=1\njob ns/old\npods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1")
 
     assert not any(line.startswith("nominate") for line in lines)
-    assert any("will go to n1 once the terminating pods are gone" in line for line in lines)
+    assert any(jobs_words.goes_once("n1") in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +160,8 @@ def test_each_table_says_of_what_its_share_is() -> None:
     lines = told("node n1\nqueue q weight=3\njob x/a min=1 pods=2 cpu=1 queue=q")
     shares = [line for line in lines if line.startswith("share: ")]
     assert shares == [
-        "share: dominant share of what the queue deserves",
-        "share: dominant share of the cluster",
+        pages_words.SHARE_OF_DESERVED,
+        pages_words.SHARE_OF_CLUSTER,
     ]
     assert lines.index("Queues") < lines.index(shares[0]) < lines.index("Namespaces") < lines.index(shares[1])
 

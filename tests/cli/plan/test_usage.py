@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from click.testing import CliRunner, Result
 from tests.support.plans import manifests
 from vsched.cli import cli
 from vsched.cli.plan.usage_file import read_usage
+from vsched.cli.plan.words import flags as words
 from vsched.errors import BadInput, VschedError
 from vsched.model.nodes.usage import Figures, NodeUsage, Reading
 
@@ -53,7 +56,7 @@ def test_nodes_that_are_in_no_manifest_are_named(tmp_path: Path) -> None:
     found = planned(tmp_path, "".join(f"m{number}: {{cpu: {{5m: 1}}}}\n" for number in range(7)))
 
     assert found.exit_code == 0
-    assert found.stderr == "vsched: --usage: no such node: m0, m1, m2, m3, m4, …\n"
+    assert found.stderr == words.no_such_nodes("m0, m1, m2, m3, m4, …") + "\n"
 
 
 def test_a_file_is_a_reading_that_is_new_now(tmp_path: Path) -> None:
@@ -64,50 +67,49 @@ def test_a_file_is_a_reading_that_is_new_now(tmp_path: Path) -> None:
     assert read_usage(str(path), 7.0) == Reading(7.0, {"n1": NodeUsage(7.0, figures), "n2": NodeUsage(7.0)})
 
 
+def said(words_of: Callable[..., str], *about: object) -> str:
+    """What is said of the contents of a file, without its path."""
+    return words_of("", *about).removeprefix(": ")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        pytest.param("", "expected node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}, got None", id="empty"),
-        pytest.param("- n1", "expected node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}, got ['n1']", id="a list"),
-        pytest.param(
-            "n1: 63", "n1: expected node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}, got 63", id="a number for a node"
-        ),
-        pytest.param(
-            "n1: {cpu: 63}", "n1.cpu: expected figures by period, such as {5m: 63.0}, got 63", id="without a period"
-        ),
+        pytest.param("", f"{words.BY_NODE}, got None", id="empty"),
+        pytest.param("- n1", f"{words.BY_NODE}, got ['n1']", id="a list"),
+        pytest.param("n1: 63", f"n1: {words.BY_NODE}, got 63", id="a number for a node"),
+        pytest.param("n1: {cpu: 63}", f"n1.cpu: {words.BY_PERIOD}, got 63", id="without a period"),
         pytest.param(
             "7: {cpu: {5m: 1}}",
-            "7: expected node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}; this name is not text, quote it",
+            said(words.no_text, "", 7, words.BY_NODE),
             id="a number for a name",
         ),
         pytest.param(
-            "n1: {gpu: {5m: 1}}", "n1.gpu: unknown resource (expected cpu or memory)", id="a resource nobody measures"
+            "n1: {gpu: {5m: 1}}",
+            said(words.unknown_resource, "n1.gpu", "cpu or memory"),
+            id="a resource nobody measures",
         ),
         pytest.param(
             "n1: {cpu: {soon: 1}}",
-            "n1.cpu.soon: 'soon' is no period (expected a number and s, m or h, such as 5m)",
+            said(words.no_period, "n1.cpu.soon", "soon"),
             id="no period",
         ),
         pytest.param(
             "n1: {cpu: {5m: 63%}}",
-            "n1.cpu.5m: '63%' (expected percent, a number from 0 to 100)",
+            said(words.no_percent, "n1.cpu.5m", "63%"),
             id="text for a number",
         ),
-        pytest.param(
-            "n1: {cpu: {5m: 101}}", "n1.cpu.5m: 101 (expected percent, a number from 0 to 100)", id="more than all"
-        ),
-        pytest.param(
-            "n1: {cpu: {5m: .nan}}", "n1.cpu.5m: nan (expected percent, a number from 0 to 100)", id="not a number"
-        ),
-        pytest.param("n1: {cpu: {5m: true}}", "n1.cpu.5m: True (expected percent, a number from 0 to 100)", id="true"),
+        pytest.param("n1: {cpu: {5m: 101}}", said(words.no_percent, "n1.cpu.5m", 101), id="more than all"),
+        pytest.param("n1: {cpu: {5m: .nan}}", said(words.no_percent, "n1.cpu.5m", math.nan), id="not a number"),
+        pytest.param("n1: {cpu: {5m: true}}", said(words.no_percent, "n1.cpu.5m", True), id="true"),
         pytest.param(
             "n1: {cpu: {5m: {average: 1, spread: -1}}}",
-            "n1.cpu.5m.spread: -1 (expected percent, a number from 0 to 100)",
+            said(words.no_percent, "n1.cpu.5m.spread", -1),
             id="a negative spread",
         ),
         pytest.param(
             "n1: {cpu: {5m: {avg: 1}}}",
-            "n1.cpu.5m: expected percent, or {average: 63.0, spread: 12.5}, got {'avg': 1}",
+            said(words.no_figures, "n1.cpu.5m", {"avg": 1}),
             id="a misspelling",
         ),
     ],

@@ -13,6 +13,7 @@ from tests.cli.plan.workloads import workload
 from tests.support.plans import manifests
 from tests.support.vcjob_cluster import task, vcjob
 from vsched.cli import cli
+from vsched.cli.plan.words import objects as objects_words
 from vsched.errors import BadInput
 
 Manifest = dict[str, Any]
@@ -70,17 +71,17 @@ def test_the_same_input_makes_the_same_pods() -> None:
     [
         pytest.param(
             workload("CronJob", "batch/v1", schedule="* * * * *"),
-            "CronJob w: it gets no pods here",
+            f"CronJob w: {objects_words.NO_PODS_HERE}",
             id="a CronJob is named as left out",
         ),
         pytest.param(
             workload("JobFlow", "flow.volcano.sh/v1alpha1"),
-            "JobFlow w: it gets no pods here",
+            f"JobFlow w: {objects_words.NO_PODS_HERE}",
             id="a JobFlow is named as left out",
         ),
         pytest.param(
             {**workload("Deployment", replicas=2), "metadata": {"name": "w", "namespace": "x", "uid": "u-1"}},
-            "Deployment w: it comes from a cluster, but none of its pods is among the manifests",
+            f"Deployment w: {objects_words.FROM_A_CLUSTER}",
             id="a workload from a cluster without its pods is named",
         ),
     ],
@@ -105,12 +106,12 @@ def test_pods_that_came_with_their_workload_are_not_made_again() -> None:
     [
         pytest.param(
             workload("Deployment", "apps/v1beta2", replicas=1),
-            'stdin:document 4: no kind "Deployment" is served in version "apps/v1beta2" (expected apps/v1)',
+            f"stdin:document 4: {objects_words.not_served('Deployment', 'apps/v1beta2')} (expected apps/v1)",
             id="a version that nobody serves",
         ),
         pytest.param(
             workload("Deployment", replicas=100_000),
-            "stdin:document 4: Deployment w: 100000 pods (expected 20000 at most)",
+            objects_words.too_many_pods("stdin:document 4: Deployment w", 100_000, 20_000),
             id="more pods than anybody means",
         ),
         pytest.param(
@@ -137,8 +138,8 @@ def test_tasks_of_a_vcjob_that_come_later_are_named() -> None:
     made = vcjob("train", task("first", 1), task("second", 2, dependsOn={"name": ["first"]}))
     result = plan(made)
     assert len(bound(result)) == 1
-    said = "Job train: 1 task without pods yet, as others come first: second"
-    assert result.stderr == f"vsched: stdin:document 4: {said}\n"
+    said = objects_words.tasks_without_pods("1 task", "second")
+    assert result.stderr == f"vsched: stdin:document 4: Job train: {said}\n"
 
 
 def test_a_vcjob_that_could_not_be_run_is_refused() -> None:

@@ -17,6 +17,9 @@ from tests.support.queue_commands import COMMANDS, annotations, queue, state
 from tests.support.running import gang, has_listed, node, nodes_of, podgroup, queue_status, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.cli import words as shared
+from vsched.cli.ask import words as ask_words
+from vsched.cli.queue import words
 from vsched.controllers.queues import STATE_WISH
 from vsched.daemon.app import Daemon
 from vsched.errors import BadInput, Unavailable, VschedError
@@ -107,9 +110,9 @@ async def test_closing_and_opening_say_what_comes_next(tmp_path: Path) -> None:
     rows = [queue("a"), queue("b", "a"), podgroup("g", 1, queue="a")]
     async with cluster_with(tmp_path, *rows) as shell, scheduling(shell.cluster.url):
         await opened(shell, "a", "b")
-        assert await shell.printed("open", "a") == "queue a is already Open\n"
+        assert await shell.printed("open", "a") == words.is_already("a", "Open") + "\n"
         assert await shell.printed("close", "a") == "queue a: Closing: 1 PodGroup remains\n"
-        assert await shell.printed("close", "a") == "queue a is already Closing: 1 PodGroup remains\n"
+        assert await shell.printed("close", "a") == words.is_already("a", "Closing: 1 PodGroup remains") + "\n"
         await until(lambda: state(shell.cluster, "b") == "Closed")
         refused = await shell.problem("open", "b")
         assert str(refused) == "queue b: its parent a is Closing and must be opened first"
@@ -143,8 +146,8 @@ async def test_asking_without_anybody_to_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["get", "reserch"], "queue 'reserch' does not exist; did you mean 'research'?", id="a slip"),
-        pytest.param(["close", "x"], "queue 'x' does not exist", id="a queue that is not there"),
+        pytest.param(["get", "reserch"], words.no_queue("reserch") + shared.did_you_mean("research"), id="a slip"),
+        pytest.param(["close", "x"], words.no_queue("x"), id="a queue that is not there"),
         pytest.param(["close", "root"], "queue root: root is the parent of all queues", id="the root"),
     ],
 )
@@ -159,7 +162,7 @@ async def test_a_cluster_without_queues_at_all(tmp_path: Path) -> None:
     async with cluster_with(tmp_path) as shell:
         shell.cluster.client.delete(COMMAND_DEFINITIONS, "", "queues.scheduling.volcano.sh")
         found = await shell.problem("list")
-        assert str(found).endswith("serves no queues.scheduling.volcano.sh (are the definitions installed?)")
+        assert str(found).endswith(ask_words.are_not_served("", "queues.scheduling.volcano.sh"))
 
 
 async def test_a_daemon_that_is_not_there(tmp_path: Path) -> None:

@@ -17,12 +17,14 @@ from tests.support.queue_commands import queue
 from tests.support.running import OFTEN_SEEN, gang, node, nodes_of, scheduling
 from tests.support.waiting import until, until_answered
 from vsched.cli import cli
+from vsched.cli.queue import words
 from vsched.cli.queue.history import curve, history_csv, history_table, points_for, queue_table
 from vsched.cli.show.drawing import look_for
 from vsched.cli.show.output import Output
 from vsched.errors import Unavailable
 from vsched.sim.cluster import Cluster
 from vsched.web.overview.share_series import QueueSeries, ShareSeries
+from vsched.web.words import answers as web_words
 
 LOOK = look_for(200, wide=False, unicode=True)
 PLAIN = look_for(200, wide=False, unicode=False)
@@ -45,18 +47,18 @@ def lines(page: RenderableType) -> list[str]:
 
 def test_a_table_has_a_line_a_queue_with_a_curve() -> None:
     shown = lines(history_table(FOUND, LOOK))
-    headings = "queue held mean most deserved waiting held over the last hour"
+    headings = "queue held mean most deserved waiting " + words.held_over("hour")
     assert shown[0].split() == headings.split()
     assert shown[1].split() == ["the", "cluster", "100%", "75%", "100%", "-", "14x", "▅▇█"]
     assert shown[2].split() == ["research", "50%", "38%", "50%", "30%", "125%", "▃▅"]
     assert shown[-2].endswith("each point is the mean of 2m; a full cell is 100%")
-    assert shown[-1] == "2 more queues have no history: there are too many"
+    assert shown[-1] == words.no_history(2, "queues have")
 
 
 def test_it_is_said_until_when_only_what_was_held_is_known_by_the_hour() -> None:
     known = replace(FOUND, hourly=(True, True, False))
     when = time.strftime("%m-%d %H:%M", time.localtime(FOUND.begins + 240))
-    expected = f"before {when}, when this daemon began to lead, only hourly means of what was held are known"
+    expected = words.hourly_before(when)
     assert lines(history_table(known, LOOK))[-2] == expected
     assert expected in lines(queue_table(replace(known, queues=(RESEARCH,)), LOOK))
 
@@ -93,7 +95,7 @@ def test_csv_has_a_line_a_step_of_each_queue() -> None:
 
 
 def test_nothing_seen_is_said() -> None:
-    assert lines(history_table(ShareSeries("hour", 0.0, 10.0, (), 0), LOOK)) == ["there is no data yet"]
+    assert lines(history_table(ShareSeries("hour", 0.0, 10.0, (), 0), LOOK)) == [words.NO_DATA]
 
 
 def test_documents_have_every_step_of_one_queue() -> None:
@@ -126,9 +128,9 @@ async def test_a_daemon_tells_what_its_queues_held() -> None:
         await until_answered(seen)
         shown = (await run("--span", "week", *where)).stdout
         assert "research" in shown
-        assert "held over the last week" in shown
+        assert words.held_over("week") in shown
         assert (await run("research", *where)).stdout.startswith("research\n")
         unknown = await run("gone", *where)
-        assert "queue 'gone' has no history" in str(unknown.exception)
+        assert web_words.no_history("gone") in str(unknown.exception)
     nobody = await run(*where)
     assert isinstance(nobody.exception, Unavailable)

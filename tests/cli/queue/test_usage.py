@@ -16,6 +16,7 @@ from rich.console import Console
 from tests.support.running import OFTEN_SEEN, gang, node, nodes_of, scheduling
 from tests.support.waiting import until, until_answered
 from vsched.cli import cli
+from vsched.cli.queue import words
 from vsched.cli.queue.usage import ROWS_MAX, hours, span_text, usage_csv, usage_table
 from vsched.cli.show.drawing import look_for
 from vsched.errors import BadInput
@@ -52,7 +53,7 @@ def test_a_table_has_a_line_each_and_what_the_cluster_had() -> None:
     assert lines[1].split()[-4:] == ["50.0%", "1,200", "1.25", "24.00"]
     assert lines[2].split()[:2] == ["batch", "-"]
     assert lines[4].split() == ["the", "cluster", "2,400", "9,600", "96.00"]
-    assert lines[-1] == "the last 24h; 3 lines; share: the largest part of what the cluster had"
+    assert lines[-1] == words.of_the_last("24h", "", "3 lines")
 
 
 def test_a_wide_table_has_resources_that_nobody_used() -> None:
@@ -64,14 +65,14 @@ def test_a_long_table_says_how_many_are_missing() -> None:
     many = Showback(1e9, 3600.0, 1800.0, ("queue",), ("cpu",), {"cpu": 99.0}, rows)
     lines = table(many)
     assert lines[-2:] == [
-        "and 3 more (-o wide and -o csv have all)",
-        "the last 60m, of which 30m were counted; 53 lines; share: the largest part of what the cluster had",
+        words.more_rows(3),
+        words.of_the_last("60m", words.of_which_counted("30m"), "53 lines"),
     ]
     assert len(table(many, wide=True)) == len(rows) + 4
 
 
 def test_nothing_counted_is_said() -> None:
-    assert table(Showback(0.0, 3600.0, 0.0, ("queue",), (), {}, ())) == ["nothing has been counted yet"]
+    assert table(Showback(0.0, 3600.0, 0.0, ("queue",), (), {}, ())) == [words.NOTHING_COUNTED]
 
 
 def test_csv_has_plain_numbers_of_all_resources_and_no_formulas() -> None:

@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from vsched.cli.queue import words
 from vsched.cli.queue.source import Queues, QueueView, amounts, view_of, with_jobs
 from vsched.cli.queue.view import (
     as_document,
@@ -114,7 +115,7 @@ def test_without_nodes_to_read_there_is_only_what_is_held() -> None:
 
 
 def test_no_queues() -> None:
-    assert shown(as_table(Queues({}), look_for(80, wide=False, unicode=True))) == ["there are no queues"]
+    assert shown(as_table(Queues({}), look_for(80, wide=False, unicode=True))) == [words.NO_QUEUES]
 
 
 def test_queues_are_below_their_parents() -> None:

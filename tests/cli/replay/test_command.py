@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.recording import recorded
 from vsched.cli import cli
+from vsched.cli.replay import words
 from vsched.cli.replay.differences import Difference, differences
 from vsched.model.dump.cycle import Recording, RecordingHead, encode, pack
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate
@@ -49,7 +50,7 @@ def test_the_same_is_said_to_be_the_same(recording: Recording, tmp_path: Path) -
     assert done.exit_code == 0, done.output
     first, second = done.stdout.splitlines()
     assert first == "session 17 at 2027-01-15T08:00:00.000Z: 2 nodes, 1 queue, 2 jobs, 3 pods"
-    assert second == "the same, byte for byte: 2 bindings, 0 evictions, 1 pod waits"
+    assert second == words.same("2 bindings, 0 evictions, 1 pod waits")
 
 
 def test_plain_json_will_do_and_json_comes_out(recording: Recording, tmp_path: Path) -> None:
@@ -129,18 +130,20 @@ def test_an_error_that_comes_again_is_shown_with_its_traceback(recording: Record
 
 
 @pytest.mark.parametrize(
-    ("words", "problem"),
+    ("typed", "problem"),
     [
-        pytest.param([], "nothing to replay", id="nothing"),
-        pytest.param(["f", "--load", "2", "--quiet"], "--load, --quiet: only with --trace", id="flags of traces"),
-        pytest.param(["--trace", "n.csv", "p.csv", "--cycles", "2"], "--cycles: not with --trace", id="those of files"),
-        pytest.param(["f", "--trace", "nodes.csv", "pods.csv"], "expected no FILE and no --config", id="both"),
-        pytest.param(["f", "g"], "g: one FILE at a time", id="two files"),
+        pytest.param([], words.NOTHING_TO_REPLAY, id="nothing"),
+        pytest.param(["f", "--load", "2", "--quiet"], words.only_with_trace("--load, --quiet"), id="flags of traces"),
+        pytest.param(
+            ["--trace", "n.csv", "p.csv", "--cycles", "2"], words.not_with_trace("--cycles"), id="those of files"
+        ),
+        pytest.param(["f", "--trace", "nodes.csv", "pods.csv"], words.TRACE_WITH_FILES, id="both"),
+        pytest.param(["f", "g"], words.one_at_a_time("g"), id="two files"),
         pytest.param(["f", "--cycles", "0"], "0 is not in the range", id="no-cycles"),
     ],
 )
-def test_flags_that_do_not_go_together(words: list[str], problem: str) -> None:
-    done = replay(*words)
+def test_flags_that_do_not_go_together(typed: list[str], problem: str) -> None:
+    done = replay(*typed)
     assert done.exit_code == 2
     assert problem in done.output
 
@@ -191,7 +194,7 @@ def evict(name: str, **fields: Any) -> Evict:
         pytest.param(
             CycleReport(binds=(bind("a", "n1"), bind("b", "n1"))),
             CycleReport(binds=(bind("b", "n1"), bind("a", "n1"))),
-            [("order", "binds, from number 1 on", "ns/a", "ns/b")],
+            [("order", words.from_number("binds", 1), "ns/a", "ns/b")],
             id="the same in another order",
         ),
         pytest.param(

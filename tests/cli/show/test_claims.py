@@ -7,6 +7,7 @@ from io import StringIO
 from rich.console import Console
 
 from vsched.cli.show.claims import claims_table
+from vsched.explain.claims import words as claims_words
 from vsched.explain.records import ClaimState
 
 
@@ -18,9 +19,9 @@ def shown(*found: ClaimState) -> list[str]:
 
 
 def test_a_line_has_the_names_what_they_ask_for_and_their_state() -> None:
-    one = ClaimState("PersistentVolumeClaim", ("data",), 1, "", "does not exist", False)
+    one = ClaimState("PersistentVolumeClaim", ("data",), 1, "", claims_words.DOES_NOT_EXIST, False)
     many = ClaimState("ResourceClaim", ("a", "b", "c"), 20, "2 of class gpu", "has no devices yet", True)
     assert shown(one, many) == [
-        "PersistentVolumeClaim data does not exist",
+        "PersistentVolumeClaim data " + claims_words.DOES_NOT_EXIST,
         "20 ResourceClaims a, b, c and 17 more 2 of class gpu: has no devices yet",
     ]

@@ -14,11 +14,13 @@ from rich.console import Console
 from tests.support.examples import examples
 from tests.support.overviews import COUNTS, EMPTY, job, overviews, session
 from vsched.cli.show.drawing import look_for
+from vsched.cli.top import words
 from vsched.cli.top.document import as_document
 from vsched.cli.top.tables import FIRST_JOBS, TABS, Screen, dealt, queues_of, rows_of
 from vsched.cli.top.view import as_line, as_screen, rates_of
 from vsched.web.overview.document import NodeRow, Overview, PolicyRow, QueueRow
 from vsched.web.overview.history import SessionHistory
+from vsched.web.words import answers as web_words
 
 NOW = 1010.0
 
@@ -129,13 +131,13 @@ def test_each_tab_has_its_columns(tab: str) -> None:
 def test_what_is_wrong_is_said() -> None:
     refused = replace(SOME, policy=replace(SOME.policy, ok=False, text="line 3: unknown plugin"))  # type: ignore[type-var]
     lines = shown(refused, screen(problem="http://d: nobody listens there"))
-    assert lines[0].endswith("nothing new for 0s: nobody listens there")
-    assert lines[3] == "policy 3 stays, an edit was rejected, 60s ago: line 3: unknown plugin"
+    assert lines[0].endswith(words.nothing_new("0s", "nobody listens there"))
+    assert lines[3] == words.edit_rejected(3, ", 60s ago", "line 3: unknown plugin")
 
 
 def test_a_standby_has_nothing_but_its_role() -> None:
     standby = replace(EMPTY, role="standby", resources=())
-    idle = "this daemon is standby; ask the leader (kubectl -n vsched get lease names it)"
+    idle = web_words.ask_the_leader("standby")
     assert shown(standby, screen()) == ["vsched 0.1.0  http://d  standby  live", idle, ""]
     assert as_line(standby) == idle
     assert as_line(replace(SOME, role="stopping")).startswith("stopping: 2 nodes, 1234 pods run")
@@ -165,7 +167,7 @@ def test_rates_are_of_no_time_that_has_passed_since() -> None:
 
 
 def test_who_waits_in_no_order_is_among_those_who_wait() -> None:
-    lost = job("ns/lost", None, "queue nowhere does not exist", reason="QueueNotFound", queue="nowhere")
+    lost = job("ns/lost", None, "its queue is gone", reason="QueueNotFound", queue="nowhere")
     lines = shown(replace(SOME, jobs={**SOME.jobs, lost.key: lost}), screen(tab="jobs"))
     names = [line.split()[0] for line in lines if line.startswith("ns/")]
     assert names[-2:] == ["ns/lost", "ns/runs"]

@@ -17,6 +17,7 @@ from tests.support.prometheus import prometheus, steady, swinging
 from tests.support.running import node
 from vsched.cli import cli
 from vsched.cli.plan.usage_file import read_usage
+from vsched.cli.usage import words
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
 
@@ -80,8 +81,8 @@ async def test_every_node_is_shown_and_what_is_no_node(tmp_path: Path) -> None:
     assert "30.0% ±0.0" in lines[1]
     assert "┃" in lines[1]
     assert lines[-3] == f"prometheus {address}: 5 nodes, 2 known, 1 above, 1 stale, 1 unknown"
-    assert lines[-2] == "closed to new pods above cpu 80% over 5m, memory 60% over 5m"
-    assert lines[-1] == "it has figures for what is no node: old-host:9100"
+    assert lines[-2] == words.closed_above("cpu 80% over 5m, memory 60% over 5m")
+    assert lines[-1] == words.no_such_nodes("old-host:9100", "")
     assert document["nodes"]["n1"]["cpu"]["5m"]["average"] == pytest.approx(30, abs=0.5)
     assert document["nodes"]["n3"]["cpu"]["5m"]["spread"] == pytest.approx(10, abs=2)
     assert document["nodes"]["n5"] == {"state": "unknown"}
@@ -110,7 +111,7 @@ async def test_a_source_that_knows_none_of_the_nodes(tmp_path: Path) -> None:
     for result in (shown, probed):
         assert isinstance(result.exception, BadInput)
         assert str(result.exception) == problem
-    assert "it has figures for what is no node: 10.0.0.1:9100" in shown.stdout
+    assert words.no_such_nodes("10.0.0.1:9100", "") in shown.stdout
     assert json.loads(probed.stdout)["metrics"]["address"] == address
     assert "  cpu 5m average: 0 of 5 nodes" in probed.stderr
 
@@ -151,9 +152,7 @@ async def test_a_policy_that_says_nothing_of_usage(tmp_path: Path) -> None:
     async with shell(tmp_path) as at:
         for shown in (await at.usage(""), await at.run("check", str(at.policy("")), "--probe")):
             assert isinstance(shown.exception, BadInput)
-            assert str(shown.exception).endswith(
-                "policy.yaml: has no source of node usage (metrics.type, metrics.address)"
-            )
+            assert str(shown.exception).endswith(words.no_source("policy.yaml"))
 
 
 def test_help_shows_an_example_and_usage_errors_exit_with_2() -> None:

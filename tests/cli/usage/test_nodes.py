@@ -9,6 +9,7 @@ from rich.console import Console
 
 from tests.support.overviews import EMPTY
 from vsched.cli.show.drawing import Look
+from vsched.cli.usage import words
 from vsched.cli.usage.nodes import node_document, node_page
 from vsched.web.overview.document import NodeRow, Overview
 
@@ -30,5 +31,5 @@ def test_all_nodes_are_counted() -> None:
 
 
 def test_how_many_nodes_are_missing_is_told() -> None:
-    assert "1 of 40,000 nodes (unusual ones and a sample); percent of each node allocated" in printed(overview(39_999))
+    assert words.nodes_shown(1, 40_000) + "; percent of each node allocated" in printed(overview(39_999))
     assert node_document(overview(39_999))["left_out"] == 39_999

@@ -14,7 +14,9 @@ from click.testing import CliRunner, Result
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.recording import recorded
 from vsched.cli import cli
+from vsched.cli.verify import words
 from vsched.model.dump.cycle import Recording, RecordingHead, pack
+from vsched.proof import words as proof_words
 
 CLUSTER = """
 node n1 cpu=4
@@ -74,7 +76,7 @@ def test_violations_are_shown_with_what_they_are_about(recording: Recording, tmp
     done = run("verify", *files)
 
     assert done.exit_code == 1
-    says = "gangs: gangs start whole: x/train starts with 1 of the 2 pods that it needs"
+    says = f"gangs: gangs start whole: x/train starts with {proof_words.lacks_pods(1, 2)}"
     assert f"{files[1]}: {says}" in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1] == "2 cycles, 3 violations"
 
@@ -119,7 +121,7 @@ def test_a_report_about_other_nodes_is_told_in_one_line(recording: Recording, tm
     done = run("verify", file)
 
     assert done.exit_code == 1
-    assert str(done.exception) == f"{file}: its report is about 'n7', which its snapshot does not have"
+    assert str(done.exception) == words.not_in_snapshot(file, "'n7'")
 
 
 # -- plans

@@ -12,8 +12,10 @@ from vsched.arbitrator.effects import Promise, RoundResult
 from vsched.arbitrator.extender import ExtenderAnswer, PlacementRequest
 from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission, Review
+from vsched.daemon.words import states as states_words
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
+from vsched.model import words
 from vsched.model.arbitration.records import Award, Bucket, Claim, Division, NamespaceAccount
 from vsched.web.findings import Arbitrated, Findings
 
@@ -75,7 +77,7 @@ def test_a_namespace_at_its_ceiling_gets_no_further_pod() -> None:
     at = Desk()
     at.see(pod("x", "n1"), pod("y"), pod("z"))
     assert at.judge("y") is None
-    assert at.judge("z") == "namespace a may hold 2 cpu; this would make 3"
+    assert at.judge("z") == words.would_hold_too_much("namespace a", "2 cpu", "3")
 
 
 def test_what_is_let_through_counts_until_the_mirror_shows_it() -> None:
@@ -83,7 +85,7 @@ def test_what_is_let_through_counts_until_the_mirror_shows_it() -> None:
     at.see(pod("x"), pod("y"), pod("z"))
     assert [at.judge(name) is None for name in "xyz"] == [True, True, False]
     at.see(pod("x", "n1"), pod("y", "n1"), type="MODIFIED")
-    assert at.judge("z") == "namespace a may hold 2 cpu; this would make 3"
+    assert at.judge("z") == words.would_hold_too_much("namespace a", "2 cpu", "3")
     at.see(pod("x", "n1"), type="DELETED")
     assert at.judge("z") is None
 
@@ -105,7 +107,7 @@ def test_pods_that_nobody_has_seen_hold_nobodys_room() -> None:
 def test_nothing_is_lent_while_pods_are_waited_for_that_others_made_room_for() -> None:
     at = Desk(deserved="cpu=1", promised=True)
     at.see(pod("x", "n1"), pod("y"))
-    assert at.judge("y") == "namespace a may hold 1 cpu; this would make 2"
+    assert at.judge("y") == words.would_hold_too_much("namespace a", "1 cpu", "2")
 
 
 def test_a_pod_that_has_its_node_passes() -> None:
@@ -119,7 +121,7 @@ def test_limits_count_like_requests() -> None:
     at.see(pod("old", "n1", limit="2"), pod("x", limit="1"), pod("y", limit="1"))
     assert at.judge("x") is None
     refusal = at.judge("y")
-    assert refusal == "namespace a may hold 3 limits.cpu; this would make 4"
+    assert refusal == words.would_hold_too_much("namespace a", "3 limits.cpu", "4")
     at.see(pod("x", "n1", limit="1"), type="MODIFIED")
     assert at.judge("y") == refusal, "the mirror shows it now"
     at.see(pod("old", "n1"), type="DELETED")
@@ -149,7 +151,7 @@ def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> Non
     at.idle = "standby"
     assert at.admission.ready() == "standby"
     fresh = Admission(at.cache, Findings(), at.clock)
-    assert "nothing has been divided yet" in fresh.ready()
+    assert states_words.NOTHING_DIVIDED in fresh.ready()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tests.support.extending import DRIPPING, HANGING, Reply, extending
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
+from vsched.daemon.words import log as words
 from vsched.sim.cluster import Cluster
 
 POLICY = """
@@ -63,12 +64,12 @@ async def test_what_a_needed_extender_does_not_answer_waits_until_it_does(tmp_pa
     with extending(predicate=Reply(503)) as server, capture_logs() as lines:
         async with extended(tmp_path, server.url, ignorable=False) as (cluster, daemon):
             cluster.apply(gang("g", 2))
-            await until(lambda: any(line["event"] == "extender does not answer" for line in lines))
+            await until(lambda: any(line["event"] == words.EXTENDER_SILENT for line in lines))
             assert nodes_of(cluster, "g-") == {}
             assert "answered 503" in daemon.caller.problem
             server.answers["predicate"] = {}
             await until(lambda: len(nodes_of(cluster, "g-")) == 2)
-            await until(lambda: any(line["event"] == "extender answers again" for line in lines))
+            await until(lambda: any(line["event"] == words.EXTENDER_BACK for line in lines))
             failed = daemon.telemetry.registry.get_sample_value("vsched_extender_calls_total", {"name": "failed"})
             assert failed == daemon.caller.counts["failed"]
 

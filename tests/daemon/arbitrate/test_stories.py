@@ -36,6 +36,7 @@ from tests.support.sharing import (
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.kube.lease.record import LeaseSettings
+from vsched.model import words
 from vsched.sim.cluster import Cluster
 
 # -- the design's T1 to T3
@@ -71,7 +72,7 @@ async def test_pods_of_another_scheduler_are_shared_out_through_its_extender() -
         await until(lambda: runs(cluster) == {"one": 1, "two": 1})
         await until(lambda: overused(cluster, "one") == "False")
         await until(lambda: refusals.keys() >= {"one", "two"})
-        assert refusals["one"] == "namespace one may hold 1 cpu and 1Gi memory; this would make 2 and 2Gi"
+        assert refusals["one"] == words.would_hold_too_much("namespace one", "1 cpu and 1Gi memory", "2 and 2Gi")
         await rounds(daemon, 3)
         assert (runs(cluster), evicted(daemon)) == ({"one": 1, "two": 1}, {"one": 1})
         shown = await shown_at(daemon, "/allocations")

@@ -23,6 +23,7 @@ from tests.support.running import Obj, gang, node, nodes_of, scheduling, session
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
+from vsched.daemon.words import log as words
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.mirror.accounts.history import HistoryBook
@@ -102,7 +103,7 @@ async def test_what_was_used_survives_a_restart() -> None:
                 await sessions(second, 1)
                 assert second.cache.history.publish().since == since
                 assert counted(second) >= counted(daemon) * 0.999
-        assert len(told(lines, "usage history restored")) == 1
+        assert len(told(lines, words.HISTORY_RESTORED)) == 1
 
 
 async def test_the_first_session_knows_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +222,7 @@ async def test_a_broken_history_is_replaced_by_a_new_one(spoil: Callable[[Cluste
                 assert found is not None
                 assert found.since >= began - 1
                 await until(lambda: events(cluster))
-        (line,) = told(lines, "usage history starts empty")
+        (line,) = told(lines, words.HISTORY_STARTS_EMPTY)
         assert line["log_level"] == "warning"
         assert why in line["problem"]
         assert why in events(cluster)[0]["message"]
@@ -237,9 +238,9 @@ async def test_a_lost_history_is_begun_anew_and_that_is_said() -> None:
             async with writing(cluster):
                 cluster.client.delete("configmaps", PLACE, NAME)
                 await until(lambda: stored(cluster))
-        (line,) = told(lines, "usage history starts empty")
+        (line,) = told(lines, words.HISTORY_STARTS_EMPTY)
         assert line["log_level"] == "info"
-        assert line["reason"] == "the ConfigMap does not exist"
+        assert line["reason"] == words.NO_CONFIG_MAP
 
 
 def refused(proxy: FaultProxy, code: int, times: int) -> None:
@@ -266,7 +267,7 @@ async def test_who_may_not_keep_it_says_so_once_and_schedules_all_the_same() -> 
                 await until(lambda: len(nodes_of(cluster)) == 2)
                 await until(lambda: proxy.seen[f"GET {NAME}", 403] >= 2)
                 await until(lambda: counted(daemon) > 0)
-        (line,) = told(lines, "usage history cannot be read")
+        (line,) = told(lines, words.history_cannot_be("read"))
         assert "not allowed" in line["problem"]
         assert stored(cluster) is None, "what was not read is not written over"
 
@@ -282,8 +283,8 @@ async def test_who_may_read_but_not_write_says_so_once() -> None:
                 assert daemon.history.numbers()["vsched_usage_history_writes_total"]["failed"] >= 2
                 proxy.mend()
                 await until(lambda: stored(cluster))
-        assert len(told(lines, "usage history cannot be written")) == 1
-        assert len(told(lines, "usage history can be written again")) == 1
+        assert len(told(lines, words.history_cannot_be("written"))) == 1
+        assert len(told(lines, words.HISTORY_WRITTEN_AGAIN)) == 1
 
 
 @asynccontextmanager
@@ -314,7 +315,7 @@ async def test_what_another_process_wrote_meanwhile_and_is_younger_is_replaced_a
                 younger = replace(of_yesterday(at=0.0), since=time.time() + 5)
                 put(cluster, younger, writer="another")
                 await until(lambda: (stored(cluster) or younger).since == since)
-        assert told(lines, "usage history was written by another process")[0]["writer"] == "another"
+        assert told(lines, words.HISTORY_OF_ANOTHER)[0]["writer"] == "another"
 
 
 async def test_a_write_whose_answer_was_lost_is_our_own() -> None:
@@ -325,7 +326,7 @@ async def test_a_write_whose_answer_was_lost_is_our_own() -> None:
                 before = used(stored(cluster))
                 await until(lambda: proxy.seen[f"PATCH {NAME}", 409])
                 await until(lambda: used(stored(cluster)) > before)
-        assert not told(lines, "usage history was written by another process")
+        assert not told(lines, words.HISTORY_OF_ANOTHER)
 
 
 async def test_a_daemon_that_does_not_lead_writes_nothing() -> None:

@@ -11,6 +11,8 @@ from structlog.testing import capture_logs
 from tests.support.prometheus import prometheus, steady
 from tests.support.running import node, scheduling, sessions
 from tests.support.waiting import until
+from vsched.daemon.words import files as files_words
+from vsched.daemon.words import log as words
 from vsched.model.history.records import CLUSTER, HOUR_SECONDS, Decay, Holder
 from vsched.sim.cluster import Cluster
 
@@ -58,7 +60,7 @@ async def test_what_queues_held_is_worked_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("metrics", "why"),
     [
-        pytest.param("", "names no Prometheus", id="the policy names none"),
+        pytest.param("", files_words.NO_PROMETHEUS, id="the policy names none"),
         pytest.param("metrics: {address: 'http://127.0.0.1:1'}", "127.0.0.1:1", id="it does not answer"),
     ],
 )
@@ -73,5 +75,5 @@ async def test_without_an_answer_the_history_begins_anew(tmp_path: Path, metrics
         ):
             await sessions(daemon, 1)
             assert daemon.cache.history.publish().since >= began - 1
-    (line,) = [line for line in lines if line["event"] == "usage history cannot be read from Prometheus"]
+    (line,) = [line for line in lines if line["event"] == words.HISTORY_NOT_IN_PROMETHEUS]
     assert why in line["problem"]

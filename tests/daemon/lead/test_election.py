@@ -15,6 +15,7 @@ from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.lead.election import Election, LeaseElection, NoElection, home_of, led
 from vsched.daemon.options import Options
+from vsched.daemon.words import log as words
 from vsched.kube.auth.config import IN_CLUSTER
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -97,7 +98,7 @@ async def test_one_leads_the_other_stands_by_and_takes_over_when_the_first_ends(
     async with taking_part(cluster.url) as first:
         await until(first.election.leading.is_set)
         async with taking_part(cluster.url) as standby:
-            await until(lambda: standby.told.events == ["waiting for the lease", "standby"])
+            await until(lambda: standby.told.events == [words.WAITING_FOR_LEASE, "standby"])
             assert first.election.holds()
             assert not standby.election.holds()
             assert (first.election.role, standby.election.role) == ("leader", "standby")
@@ -110,7 +111,7 @@ async def test_one_leads_the_other_stands_by_and_takes_over_when_the_first_ends(
             assert spec_of(cluster)["leaseTransitions"] == 1
             assert standby.election.numbers()["vsched_leader_transitions_total"] == {"vsched": 1.0}
     assert first.roles == standby.roles == ["leader", "released"]
-    assert first.told.events == ["waiting for the lease", "leading", "lease released"]
+    assert first.told.events == [words.WAITING_FOR_LEASE, "leading", "lease released"]
     assert spec_of(cluster)["holderIdentity"] == ""
 
 
@@ -163,7 +164,7 @@ async def test_trouble_is_told_and_so_is_its_end(cluster: Cluster) -> None:
     async with faulty(cluster.url) as proxy, taking_part(proxy.url) as party:
         await until(party.election.leading.is_set)
         await proxy.down()
-        await until(lambda: "lease attempt failed" in party.told.events)
+        await until(lambda: words.LEASE_ATTEMPT_FAILED in party.told.events)
         assert party.election.holds()
         assert party.election.numbers()["vsched_leader_failures_total"]["vsched"] >= 1.0
         await proxy.up()
@@ -232,7 +233,7 @@ async def test_a_lease_that_must_not_be_watched_is_told_once_and_polled(cluster:
     async with faulty(cluster.url) as proxy:
         proxy.spoil("GET", ".*/leases", 403, times=1_000_000, message="not for you")
         async with taking_part(proxy.url) as party:
-            await until(lambda: "lease cannot be watched, polling it instead" in party.told.events)
+            await until(lambda: words.LEASE_NOT_WATCHED in party.told.events)
             take(cluster, "")
             await until(party.election.holds)
     [told] = [fields for event, fields in party.told.lines if "polling" in event]

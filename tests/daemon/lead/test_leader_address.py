@@ -11,6 +11,7 @@ from tests.support.running import Obj, pod, scheduling
 from tests.support.waiting import until
 from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import Options, check
+from vsched.daemon.words import options as words
 from vsched.errors import BadInput
 from vsched.kube.lease.record import LeaseSettings
 from vsched.sim.cluster import Cluster, ClusterSettings
@@ -117,10 +118,10 @@ async def test_a_pod_that_is_not_there_is_told_of_and_nothing_else_suffers() -> 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no namespace": ({"leader_endpoints": "vsched"}, "--leader-endpoints: 'vsched' (expected NAMESPACE/NAME)"),
     "too many parts": ({"leader_endpoints": "a/b/c"}, "--leader-endpoints: 'a/b/c' (expected NAMESPACE/NAME)"),
-    "no address": ({"advertise_address": ""}, "--advertise-address: '' (expected an IP address"),
-    "a name": ({"advertise_address": "here"}, "--advertise-address: 'here' (expected an IP address"),
-    "no port": ({"listen_address": ""}, "'' has no port (expected --listen-address :PORT)"),
-    "any port": ({"listen_address": ":0"}, "':0' has no port (expected --listen-address :PORT)"),
+    "no address": ({"advertise_address": ""}, words.bad_advertise_address("")),
+    "a name": ({"advertise_address": "here"}, words.bad_advertise_address("here")),
+    "no port": ({"listen_address": ""}, words.no_port("")),
+    "any port": ({"listen_address": ":0"}, words.no_port(":0")),
     "no namespace of the pod": ({"leader_pod": "vsched-0"}, "--leader-pod: 'vsched-0' (expected NAMESPACE/NAME)"),
     "a lease that is no label": (
         {"leader_pod": "a/b", "lease": LeaseSettings(name="l" * 64)},

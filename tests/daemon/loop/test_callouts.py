@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from tests.support.extending import (
 )
 from tests.support.waiting import until_now
 from vsched.daemon.loop.callouts import FAILURES_IN_A_ROW, REST_FACTOR, Caller
+from vsched.daemon.words import calls as words
 from vsched.errors import Unavailable
 from vsched.framework.callout import CalloutEndpoint
 
@@ -68,7 +70,7 @@ def test_the_size_of_an_answer(server: ExtenderServer, caller: Caller, size: int
     if size == 10 << 20:
         assert len(caller.cycle().call(endpoint(server.url, 10), "sized", b"{}")) == size
     else:
-        assert "answered more than 10 MiB" in failure(caller, endpoint(server.url, 10), "sized")
+        assert words.answered_too_much(10) in failure(caller, endpoint(server.url, 10), "sized")
 
 
 def test_one_connection_serves_cycle_after_cycle(server: ExtenderServer, caller: Caller) -> None:
@@ -99,9 +101,9 @@ def test_another_service_gets_a_connection_of_its_own(server: ExtenderServer, ca
     ("verb", "timeout", "told"),
     [
         pytest.param("broken", 60.0, "answered 500", id="an error"),
-        pytest.param("breaking-off", 60.0, "the answer broke off", id="half an answer"),
-        pytest.param("hanging", 0.1, "no answer within 0.1 s", id="no answer in time"),
-        pytest.param("dripping", 0.1, "no answer within 0.1 s", id="an answer that never ends"),
+        pytest.param("breaking-off", 60.0, words.BROKE_OFF, id="half an answer"),
+        pytest.param("hanging", 0.1, words.no_answer("", 0.1), id="no answer in time"),
+        pytest.param("dripping", 0.1, words.no_answer("", 0.1), id="an answer that never ends"),
     ],
 )
 def test_what_is_no_answer(server: ExtenderServer, caller: Caller, verb: str, timeout: float, told: str) -> None:
@@ -153,7 +155,7 @@ def test_a_cycle_spends_no_more_on_calls_than_it_may(server: ExtenderServer, cal
             calls.call(endpoint(server.url, 1.0, cycle=0.35), "slow", b"{}")
         except Unavailable:
             break
-    with pytest.raises(Unavailable, match=r"used up the 0\.35 s of the cycle"):
+    with pytest.raises(Unavailable, match=re.escape(words.used_up(0.35))):
         calls.call(endpoint(server.url, 1.0, cycle=0.35), "good", b"{}")
 
     assert len(server.requests) <= 4, "each of them took at least 0.1 s"

@@ -18,6 +18,7 @@ from vsched.framework.trace import Trace
 from vsched.model.jobs.native import native_key
 from vsched.model.plan import Bind, CycleReport, Evict
 from vsched.model.snapshot import Snapshot
+from vsched.writes import words
 
 
 def nothing(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
@@ -81,7 +82,7 @@ async def test_native_groups_are_told_of_a_session_that_failed() -> None:
         due = running.writeback.native.workqueue.get((native_key("ns", "g"), "PodGroupInitiallyScheduled"))
         assert due is not None
         assert (due.met, due.reason) == (False, "SchedulerError")
-        assert due.message == "the scheduler failed and retries: ZeroDivisionError: a bug"
+        assert due.message == words.failed_and_retries("ZeroDivisionError: a bug")
 
 
 async def test_a_session_under_way_is_finished_before_the_loop_ends() -> None:

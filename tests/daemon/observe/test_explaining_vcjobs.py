@@ -7,27 +7,31 @@ from tests.support.running import node
 from tests.support.serving import serving
 from tests.support.vcjob_cluster import command, phase, task, vcjob
 from tests.support.waiting import until, until_answered
+from vsched.controllers.vcjobs import words as vcjobs_words
+from vsched.framework.words import jobs as jobs_words
 from vsched.sim.cluster import Cluster
+from vsched.web.words import answers
 
 WAITING = {
     "a plugin that does not exist": (
         vcjob("plugin", task("w", 1), plugins={"sssh": []}),
-        "vcjob default/plugin cannot be run: spec.plugins: 'sssh' (expected env, svc, ",
+        vcjobs_words.cannot_be_run("default/plugin", "spec.plugins: 'sssh' (expected env, svc, "),
     ),
     "an event that does not exist": (
         vcjob("event", task("w", 1), policies=[{"event": "PodGone", "action": "RestartJob"}]),
-        "vcjob default/event cannot be run: spec.policies[0].event: 'PodGone' (expected one of ",
+        vcjobs_words.cannot_be_run("default/event", "spec.policies[0].event: 'PodGone' (expected one of "),
     ),
     "a task that depends on none there is": (
         vcjob("task", task("a", 1), task("b", 1, dependsOn={"name": ["z"]})),
-        "vcjob default/task cannot be run: spec.tasks[1].dependsOn.name: there is no task 'z'",
+        vcjobs_words.cannot_be_run("default/task", vcjobs_words.no_task_to_depend_on(1, "z")),
     ),
     "a claim that does not exist": (
         vcjob("claim", task("w", 1), volumes=[{"mountPath": "/data", "volumeClaimName": "data"}]),
-        "vcjob default/claim is Pending and has no PodGroup: "
-        "PersistentVolumeClaim data does not exist in namespace default",
+        vcjobs_words.has_no_podgroup(
+            "default/claim", "Pending", ": PersistentVolumeClaim data does not exist in namespace default"
+        ),
     ),
-    "a queue that does not exist": (vcjob("queue", task("w", 1), queue="reserch"), "queue reserch does not exist"),
+    "a queue that does not exist": (vcjob("queue", task("w", 1), queue="reserch"), jobs_words.no_queue("reserch")),
     "a quota that refuses its pods": (
         vcjob("quota", task("w", 3), minAvailable=3),
         "ResourceQuota small allows 1 pods: 1 used, 2 missing pods ask for 2; role w has 1 of the 3 pods that it needs",
@@ -71,11 +75,11 @@ async def test_a_vcjob_without_a_podgroup_is_known_all_the_same() -> None:
             told[name] = (answer.status, answer.body["error"])
     assert told["stopped"] == (
         404,
-        "vcjob default/stopped is Aborted (suspended): vsched job resume default/stopped starts it again",
+        vcjobs_words.suspended("default/stopped"),
     )
-    assert told["other"] == (404, "vcjob default/other is for scheduler volcano, which this daemon does not serve")
+    assert told["other"] == (404, vcjobs_words.for_another_scheduler("default/other", "volcano"))
     assert told["many"][1].startswith("vcjob default/many cannot be run: ")
-    assert told["nobody"] == (404, "no pod or PodGroup default/nobody is known here")
+    assert told["nobody"] == (404, answers.not_known(answers.POD_OR_PODGROUP, "default", "nobody", ""))
 
 
 async def test_what_keeps_the_pods_of_a_vcjob_from_being_created_is_told() -> None:
@@ -89,4 +93,4 @@ async def test_what_keeps_the_pods_of_a_vcjob_from_being_created_is_told() -> No
             return [one["message"] for one in answer.body.get("constraints", ()) if one["code"] == "Refused"]
 
         [message] = await until_answered(told)
-    assert message.startswith('its pods cannot be created: Pod train-w-0: Pod "train-w-0" is invalid: ')
+    assert message.startswith(answers.pods_cannot_be_created('Pod train-w-0: Pod "train-w-0" is invalid: '))

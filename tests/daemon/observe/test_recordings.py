@@ -31,6 +31,8 @@ from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason
+from vsched.daemon.words import log as log_words
+from vsched.daemon.words import states as states_words
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobOrder, NoArgs, Plugin, SessionContext
 from vsched.framework.registry import Registry
@@ -40,6 +42,7 @@ from vsched.settings import default_settings
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 from vsched.web.pages.recording import Whose, policy_of, replay
+from vsched.web.words import answers as words
 
 TLS = {"tls_cert_file": CERTIFICATES / "server.pem", "tls_key_file": CERTIFICATES / "server.key"}
 
@@ -121,7 +124,7 @@ async def test_what_cannot_be_had_is_said_in_a_line() -> None:
             answer = await ask(f"{url}/recordings/{number}")
             assert (answer.status, answer.body["error"].startswith("there is no recording")) == (404, True)
         answer = await ask(f"{url}/dump?anonymous=perhaps")
-        assert (answer.status, answer.body["error"]) == (400, "anonymous: expected true or false")
+        assert (answer.status, answer.body["error"]) == (400, words.ANONYMOUS_EXPECTED)
 
 
 async def test_what_an_extender_answered_is_in_the_dump_and_nobody_is_asked_again(tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ async def test_a_cycle_that_dies_is_kept_with_what_it_died_of(tmp_path: Path) ->
     assert found["error"].startswith("LookupError: 'tripped over default/stone'") or "tripped" in found["error"]
     assert "test_recordings.py:" in found["error"]
     [line] = [line for line in lines if line["event"] == "session recorded"]
-    assert line["fetch"] == f"vsched dump --recording {found['number']}"
+    assert line["fetch"] == log_words.fetch(found["number"])
     assert kept(daemon, "exception") == 1
     assert recording.report is None
     with pytest.raises(LookupError, match="default/stone"):
@@ -204,7 +207,7 @@ async def test_evictions_in_vain_are_kept_with_the_session_that_decided_them(tmp
         listed = (await ask(f"{url}/recordings")).body["recordings"]
         [found] = [one for one in listed if one["why"] == "useless-eviction"]
         recording = decode(await fetched(f"{url}/recordings/{found['number']}"))
-    assert found["says"] == "pods left node n1 for default/urgent, which was not placed"
+    assert found["says"] == states_words.left_for_nothing("n1", "default/urgent")
     assert recording.report is not None
     assert [(one.beneficiary, one.node) for one in recording.report.evictions] == [("default/urgent", "n1")]
     assert is_replayed(recording)
@@ -220,7 +223,7 @@ async def test_bindings_that_are_decided_again_and_again_are_kept() -> None:
         cluster.apply(gang("g", 1))
         await until(lambda: kept(daemon, "no-progress"))
         [found] = daemon.inspection.recorder.ring
-    assert found.head.says == "pod default/g-0 is not bound after 2 attempts"
+    assert found.head.says == states_words.not_bound("default", "g-0", 2)
     recording = decode(found.data)
     assert recording.report is not None
     assert [bind.name for bind in recording.report.binds] == ["g-0"]
@@ -280,9 +283,7 @@ async def test_a_loop_that_is_told_before_its_session_is_held_is_kept_all_the_sa
     await recorder.decided(one.snapshot, policy, one.report)
     await until(lambda: len(recorder.ring) or packing.done())
     packing.cancel()
-    assert [kept.head.says for kept in recorder.ring] == [
-        "default/high and default/low evict each other's pods in turn"
-    ]
+    assert [kept.head.says for kept in recorder.ring] == [states_words.evict_each_other("default/high", "default/low")]
 
 
 async def test_a_cycle_that_cannot_be_written_down_is_told_and_nothing_else_comes_of_it() -> None:
@@ -300,4 +301,4 @@ async def test_a_cycle_that_cannot_be_written_down_is_told_and_nothing_else_come
         await until(lambda: len(recorder.ring) == 1 or packing.done())
     packing.cancel()
     assert [kept.head.says for kept in recorder.ring] == ["ValueError: another"]
-    assert [line["event"] for line in lines] == ["session not recorded", "session recorded"]
+    assert [line["event"] for line in lines] == [log_words.NOT_RECORDED, "session recorded"]

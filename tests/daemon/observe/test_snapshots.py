@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
 from tests.daemon.looping import POLICY, looping
 from vsched.daemon.observe.snapshots import SnapshotService
+from vsched.daemon.words import states as words
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
@@ -65,7 +67,7 @@ async def test_where_nothing_decides_it_is_said_after_a_while() -> None:
         await service.look()
     assert service.begin() == []
     service.fail([])
-    with pytest.raises(Unavailable, match="its sessions fail: see its log"):
+    with pytest.raises(Unavailable, match=re.escape(words.SESSIONS_FAIL)):
         await service.look()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vsched.daemon.observe.stalling import EVICTING_SECONDS, EVICTING_SESSIONS, MOST_PODS, TRIES, Stalling
+from vsched.daemon.words import states as words
 from vsched.model.plan import Bind, CycleReport, Evict
 
 
@@ -18,7 +19,7 @@ def test_a_pod_that_is_bound_again_and_again_looks_wrong_once_in_so_many_times()
     stalling = Stalling()
     told = [stalling.see(binds("p", f"other-{number}"), float(number)) for number in range(2 * TRIES)]
     assert [bool(says) for says in told] == ([False] * (TRIES - 1) + [True]) * 2
-    assert told[TRIES - 1] == f"pod ns/p is not bound after {TRIES} attempts"
+    assert told[TRIES - 1] == words.not_bound("ns", "p", TRIES)
 
 
 def test_many_pods_that_are_bound_once_each_look_right() -> None:
@@ -37,9 +38,7 @@ def test_evictions_with_nobody_placed_for_long_look_wrong() -> None:
     stalling, step = Stalling(), EVICTING_SECONDS / (EVICTING_SESSIONS - 1)
     told = [stalling.see(evicts(number), number * step) for number in range(EVICTING_SESSIONS)]
     assert [bool(says) for says in told] == [False] * (EVICTING_SESSIONS - 1) + [True]
-    assert (
-        told[-1] == f"{EVICTING_SESSIONS} sessions evicted pods within {EVICTING_SECONDS:.0f} s, but no pod was placed"
-    )
+    assert told[-1] == words.evicting_for_nothing(EVICTING_SESSIONS, EVICTING_SECONDS)
     assert not stalling.see(evicts(99), EVICTING_SECONDS + 1.0)
 
 

@@ -10,6 +10,7 @@ from vsched.clock import FakeClock
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.policy.reload import PolicyReading
 from vsched.daemon.triggers import Reason
+from vsched.daemon.words import log as words
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
@@ -182,7 +183,7 @@ def test_evictions_in_vain_are_counted_and_told() -> None:
         for _ in range(70):
             clock.advance(1.0)
             telemetry.tell(cluster.snapshot(), CycleReport(), TIMING)
-    [told] = [line for line in lines if line["event"] == "evicted pods for a job that was not placed"]
+    [told] = [line for line in lines if line["event"] == words.WASTED]
     assert (told["beneficiary"], told["node"], told["evictions"]) == ("ns/g", "n1", 2)
     for action in ("preempt", "reclaim"):
         assert telemetry.registry.get_sample_value("vsched_useless_evictions_total", {"action": action}) == 1

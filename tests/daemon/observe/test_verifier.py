@@ -18,8 +18,9 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.settings import ObserveSettings, VerifierSettings
 from vsched.daemon.observe.snapshots import SnapshotService
-from vsched.daemon.observe.telemetry import VIOLATED, Telemetry
+from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.observe.verifier import Verifier
+from vsched.daemon.words import log as words
 from vsched.framework.cycle import run_cycle
 from vsched.model.dump.cycle import decode
 from vsched.proof.verify import verify
@@ -68,7 +69,7 @@ async def test_a_violation_is_counted_told_and_kept(monkeypatch: pytest.MonkeyPa
             recording = decode(await fetched(f"{url}/recordings/{found['number']}"))
 
     assert (found["why"], found["says"].startswith(f"{WAITS}: default/g waits")) == ("violation", True)
-    told = next(line for line in logs if line["event"] == VIOLATED)
+    told = next(line for line in logs if line["event"] == words.VIOLATED)
     assert (told["log_level"], told["rule"], told["violations"]) == ("warning", WAITS, 1)
     assert recording.report is not None
     again = verify(recording.snapshot, facts_of(policy_of(recording, REGISTRY)), recording.report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options, check
 from vsched.daemon.policy.config_map import STATUS, ConfigMapKey, PolicyMap, map_key
+from vsched.daemon.words import options as words
 from vsched.errors import BadInput, BadPolicy
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -62,7 +64,7 @@ def test_the_flag_names_a_key_of_a_map(text: str, at: ConfigMapKey | None) -> No
 
 
 def test_a_file_and_a_map_are_one_too_many(tmp_path: Any) -> None:
-    with pytest.raises(BadInput, match="given besides --scheduler-conf"):
+    with pytest.raises(BadInput, match=re.escape(words.TWO_POLICIES)):
         check(Options(policy_file=tmp_path / "p.yaml", policy_map="a/b/c"))
 
 

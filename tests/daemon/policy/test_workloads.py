@@ -12,6 +12,7 @@ import pytest
 from tests.support.file_edits import TURNS, rename_over, swap_link, write
 from tests.support.waiting import until
 from vsched.daemon.policy.workloads import WorkloadFile
+from vsched.daemon.words import log as words
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.settings.workloads import load_table
 
@@ -60,7 +61,7 @@ async def test_an_edit_takes_the_place_of_the_table_before(edit: Callable[[Path,
         edit(path, OTHER)
         await until(lambda: told.tables)
         assert told.tables[-1].by_id["Thing.a.example.com"].minimum == 3
-        assert told.notes == [("workload kinds loaded", {"changed": "Thing.a.example.com"})]
+        assert told.notes == [(words.WORKLOADS_LOADED, {"changed": "Thing.a.example.com"})]
 
 
 async def test_a_bad_edit_changes_nothing_and_is_said_once_with_its_line(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ async def test_a_bad_edit_changes_nothing_and_is_said_once_with_its_line(tmp_pat
         write(path, GOOD)
         await until(lambda: told.notes)
         assert told.problems == [f"{path}:2: workloads[0]: object contains unknown field minimal"]
-        assert told.notes == [("workload kinds are valid again and unchanged", {})]
+        assert told.notes == [(words.WORKLOADS_VALID, {})]
         assert not told.tables
 
 

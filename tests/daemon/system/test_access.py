@@ -25,6 +25,7 @@ from vsched.cli.run.command import command, options_of
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options, check
+from vsched.daemon.words import options as words
 from vsched.errors import BadInput
 from vsched.kube.auth.config import load_connection
 from vsched.kube.auth.connection import Connection
@@ -119,7 +120,7 @@ async def test_the_webhook_answers_only_who_shows_the_right_certificate_where_on
 BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "tokens without TLS": (
         {"access": AccessOptions(authentication="tokenreview")},
-        "--authentication tokenreview: --listen-address is without TLS (expected --tls-cert-file, and --tls-on listen)",
+        words.listens_without_tls("--authentication tokenreview"),
     ),
     "TLS elsewhere": (
         {"access": AccessOptions(authentication="tokenreview", tls_on=("healthz",)), **TLS},
@@ -134,7 +135,7 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "certificates without an authority": (
         {"access": AccessOptions(authentication="certificate"), **TLS},
-        "--authentication certificate: no client could be authenticated (expected --client-ca-file)",
+        words.no_client_possible("--authentication certificate"),
     ),
     "a token file for nothing": (
         {"access": AccessOptions(token_file=Path("tokens"))},
@@ -142,15 +143,15 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a token file that is not named": (
         {"access": AccessOptions(authentication="token-file"), **TLS},
-        "--token-file: goes with --authentication token-file",
+        words.TOKEN_FILE_ALONE,
     ),
     "a token file for another way": (
         {"access": AccessOptions(authentication="tokenreview", token_file=Path("tokens")), **TLS},
-        "--token-file: goes with --authentication token-file",
+        words.TOKEN_FILE_ALONE,
     ),
     "people named for nothing": (
         {"access": AccessOptions(allow_groups=("g",))},
-        "--allow-group: needs authentication (expected --authentication other than none)",
+        words.needs_authentication("--allow-group"),
     ),
     "an authority for nothing": (
         {"access": AccessOptions(client_ca_file=Path("ca")), **TLS},
@@ -161,15 +162,15 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
             "access": AccessOptions(authentication="certificate", client_ca_file=Path("ca"), token_audiences=("a",)),
             **TLS,
         },
-        "--token-audience: has no effect here",
+        words.AUDIENCE_WITHOUT_EFFECT,
     ),
     "probes over TLS without a certificate": (
         {"access": AccessOptions(tls_on=("healthz",))},
-        "--tls-on healthz: there is no certificate",
+        words.HEALTHZ_WITHOUT_CERTIFICATE,
     ),
     "a webhook's authority without TLS": (
         {"access": AccessOptions(webhook_client_ca_file=Path("ca"))},
-        "--webhook-client-ca-file: there is no webhook without TLS",
+        words.CLIENT_CA_WITHOUT_TLS,
     ),
 }
 

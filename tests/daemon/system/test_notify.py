@@ -23,6 +23,8 @@ from vsched.daemon.policy.reload import PolicyReading
 from vsched.daemon.system.notify import Notifier, notifier
 from vsched.daemon.system.status_line import status_line
 from vsched.daemon.system.supervision import PATIENCE_SECONDS, RELOAD_SECONDS, STATUS_SECONDS, Supervision, Watched
+from vsched.daemon.words import log as log_words
+from vsched.daemon.words import states as states_words
 from vsched.errors import BadInput
 from vsched.sim.cluster import Cluster
 from vsched.web.pages.health import HealthCheck
@@ -237,7 +239,7 @@ def test_a_service_manager_that_is_gone_is_worried_about_once(manager: Manager) 
     os.unlink(manager.address)
     story.supervision.beat()
     story.supervision.beat()
-    assert story.worries == ["service manager cannot be notified"]
+    assert story.worries == [log_words.CANNOT_NOTIFY]
 
 
 # -- the status line
@@ -269,13 +271,13 @@ def test_the_status_names_what_is_waited_for_but_not_what_cannot_be_had() -> Non
     synced = {"Pod": False, "Node": True, "Command": False, **{f"Kind{number}": False for number in range(5)}}
     details = {"role": "standby", "synced": synced, "absent": {"Command": "not found"}}
     line = status_line(HealthCheck(False, details), SIZES, None, FINE)
-    assert line == "waiting for the first lists: Pod, Kind0, Kind1, Kind2 and 2 more"
+    assert line == states_words.waiting_for_lists("Pod, Kind0, Kind1, Kind2 and 2 more")
 
 
 def test_the_status_says_that_a_policy_was_refused() -> None:
     refused = PolicyReading(False, 0.0, 1, problems=("scheduler.yaml: actions, line 1: no such action", "and more"))
     line = status_line(HealthCheck(True, LISTED), SIZES, None, refused)
-    assert line.endswith("; policy rejected, keeping the previous one: scheduler.yaml: actions, line 1: no such action")
+    assert line.endswith(states_words.policy_rejected("scheduler.yaml: actions, line 1: no such action"))
 
 
 # -- a process

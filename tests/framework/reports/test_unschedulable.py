@@ -232,31 +232,13 @@ def test_what_binds(text: str, code: str, message: str) -> None:
     assert (found.code, found.message) == (code, message)
 
 
-PAIRS = "node n1 cpu=5\nnode n2 cpu=5\njob ns/a min=4 roles=ps:2,worker:2"
-THREES = "pods ns/a 2 cpu=2 role=ps\npods ns/a 2 cpu=3 role=worker"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param(f"{PAIRS}\n{THREES}", True, id="one of each kind on each node would do"),
-        pytest.param(f"{PAIRS.partition(' roles')[0]}\n{THREES}", True, id="the same without roles"),
-        pytest.param(
-            f"{PAIRS}\njob x/b\npods x/b 1 cpu=1 on=n1\n{THREES}",
-            False,
-            id="all ask for more than is free",
-        ),
-        pytest.param(f"{PAIRS}\n{THREES.replace('cpu=3', 'cpu=6')}", False, id="one kind has no room alone"),
-        pytest.param(f"{PAIRS.replace('cpu=5', 'cpu=4')}\n{THREES.replace('cpu=2', 'cpu=3')}", False, id="of one kind"),
-        pytest.param(
-            f"{PAIRS}\npods ns/a 4 cpu=2 role=ps\npods ns/a 2 cpu=3 role=worker", True, id="more than it needs"
-        ),
-    ],
-)
-def test_where_another_way_to_place_a_gang_may_do_it_is_told_that_not_all_were_tried(text: str, expected: bool) -> None:
+def test_where_the_search_for_another_way_ends_early_it_is_told_so() -> None:
+    """Seven pods with the same port find room on six nodes by their amounts."""
+    nodes = "\n".join([f"node n{at} cpu=4" for at in range(6)])
+    text = f"{nodes}\njob ns/a min=7\npods ns/a 4 cpu=1 port=80\npods ns/a 3 cpu=3 port=80"
     message = outcome(text).message
     assert "fit" in message
-    assert message.endswith(f"; {words.UNTRIED}") == expected, message
+    assert message.endswith(f"; {words.UNTRIED}"), message
 
 
 def test_a_queue_above_is_named_where_it_is_the_one_that_is_full() -> None:

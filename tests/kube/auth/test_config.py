@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import ssl
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from tests.kube.stub_server import StubServer, body
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.auth.config import load_connection
 from vsched.kube.client import ApiClient, ClientSettings
+from vsched.kube.words import answers as answers_words
+from vsched.kube.words import auth as auth_words
 
 NOWHERE: dict[str, str] = {}
 
@@ -73,8 +76,8 @@ def clusterless() -> dict[str, Any]:
 
 HTTPS = {"server": "https://h"}
 MISTAKES: dict[str, tuple[object, str]] = {
-    "an empty file": ("", "K: is empty, expected clusters, users and contexts"),
-    "a list": ("- a\n", "K: is a list, expected clusters, users and contexts"),
+    "an empty file": ("", auth_words.not_a_kubeconfig("K", "empty")),
+    "a list": ("- a\n", auth_words.not_a_kubeconfig("K", "a list")),
     "broken YAML": (
         "clusters:\n  - {name: [\n",
         "K:3:1: is not YAML: expected the node content, but found '<stream end>'",
@@ -95,25 +98,34 @@ MISTAKES: dict[str, tuple[object, str]] = {
     ),
     "a current context that is not there": (
         kubeconfig(**{"current-context": "gone"}),
-        "K: there is no context 'gone' (its current-context); there is here",
+        auth_words.no_context("K", "gone", " (its current-context)", auth_words.there_is("here")),
     ),
-    "a cluster that is not there": (clusterless(), "K: context 'here': there is no cluster 'c'; there is d"),
-    "a user that is not there": (kubeconfig(users=[]), "K: context 'here': there is no user 'u'; the file has none"),
+    "a cluster that is not there": (
+        clusterless(),
+        "K: " + auth_words.no_cluster("context 'here'", "c", auth_words.there_is("d")),
+    ),
+    "a user that is not there": (
+        kubeconfig(users=[]),
+        "K: " + auth_words.no_user("context 'here'", "u", auth_words.THERE_IS_NONE),
+    ),
     "a password in the server's address": (
         kubeconfig({"server": "https://u:secret@h"}),
-        "K: context 'here': server of cluster 'c' has a name or a password in it, expected them in the entry of",
+        "K: " + auth_words.login_in_address("context 'here'", "c"),
     ),
-    "no server": (kubeconfig({"server": ""}), "server of cluster 'c' is '', expected a URL like https://host:6443"),
+    "no server": (kubeconfig({"server": ""}), auth_words.no_address("context 'here'", "c", "")),
     "a port that is none": (kubeconfig({"server": "https://h:99999"}), "is 'https://h:99999': Port out of range"),
     "a port of words": (kubeconfig({"server": "https://h:port"}), "Port could not be cast"),
-    "a port of nothing": (kubeconfig({"server": "https://h:0"}), "there is no port 0"),
+    "a port of nothing": (kubeconfig({"server": "https://h:0"}), auth_words.PORT_ZERO),
     "half an address": (kubeconfig({"server": "http://[::"}), "is 'http://[::': Invalid IPv6 URL, expected a URL"),
-    "no host": (kubeconfig({"server": "https://"}), "expected a URL like https://host:6443"),
-    "a host of blanks": (kubeconfig({"server": "https://a b"}), "letters that cannot be in a URL"),
-    "a server with a query": (kubeconfig({"server": "https://h/?x=1"}), "it has a query"),
+    "no host": (
+        kubeconfig({"server": "https://"}),
+        auth_words.no_address("context 'here'", "c", "https://"),
+    ),
+    "a host of blanks": (kubeconfig({"server": "https://a b"}), auth_words.LETTERS_NOT_IN_URL),
+    "a server with a query": (kubeconfig({"server": "https://h/?x=1"}), auth_words.HAS_QUERY),
     "a proxy of another kind": (
         kubeconfig({"proxy-url": "socks5://me:secret@h:1"}),
-        "proxy-url of cluster 'c' cannot be used: 'socks5' is not spoken here, expected one like http://proxy:3128",
+        auth_words.bad_proxy("context 'here'", "c", auth_words.scheme_not_spoken("socks5")),
     ),
     "a proxy at no port": (
         kubeconfig({"proxy-url": "http://h:99999"}),
@@ -154,7 +166,7 @@ MISTAKES: dict[str, tuple[object, str]] = {
         kubeconfig(user={"tokenFile": "/no/token"}),
         "user 'u': token file /no/token: cannot be read: No such file or directory",
     ),
-    "a token in two lines": (kubeconfig(user={"token": "a\nb"}), "characters that cannot be sent in a header"),
+    "a token in two lines": (kubeconfig(user={"token": "a\nb"}), auth_words.TOKEN_CANNOT_BE_SENT),
 }
 
 
@@ -170,7 +182,7 @@ def test_each_mistake_in_a_file_gives_one_line(tmp_path: Path, content: object, 
 
 
 def test_what_cannot_be_found_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"kubeconfig /no/such: does not exist; name another with --kubeconfig FILE"):
+    with pytest.raises(BadInput, match=re.escape(auth_words.named_does_not_exist("/no/such"))):
         load_connection("/no/such")
     with pytest.raises(BadInput, match=r"/no/a, /no/b: does not exist; it is named by KUBECONFIG"):
         load_connection(environment={"KUBECONFIG": "/no/a:/no/b"})
@@ -228,7 +240,7 @@ SECURED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "",
     ),
     "no verification": ({"insecure-skip-tls-verify": True}, {}, ""),
-    "no authority": ({}, {}, "the TLS handshake failed: .*; check certificate-authority and the server's name"),
+    "no authority": ({}, {}, answers_words.handshake_failed(".*")),
     "a name that is not the server's": (
         {"certificate-authority-data": data64("authority.pem"), "tls-server-name": "other.test"},
         {},

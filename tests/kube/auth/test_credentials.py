@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from vsched.clock import FakeClock
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.auth.config import load_connection
 from vsched.kube.auth.credentials import PluginCredentials, PluginLimits, TokenFile
+from vsched.kube.words import auth as words
 
 
 def authorization(headers: Any) -> str | None:
@@ -207,7 +209,7 @@ async def test_a_token_is_kept_when_it_cannot_be_renewed(tmp_path: Path) -> None
 async def test_a_plugin_that_hangs_is_given_up(tmp_path: Path) -> None:
     user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "sleep", "args": ["5"]}}
     credentials = PluginCredentials("K", kubeconfig(user=user), limits=PluginLimits(timeout_seconds=0.05))
-    with pytest.raises(Unavailable, match=r"K: the plugin gave no credentials within 0\.05 s"):
+    with pytest.raises(Unavailable, match=re.escape(words.no_credentials_in_time("K", 0.05))):
         await credentials.headers()
 
 

@@ -21,6 +21,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.lease.candidate import CandidateState, Elector, LeaseLost, Role, WakefulClock
 from vsched.kube.lease.record import LeaseSettings
+from vsched.kube.words import leases as words
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 SETTINGS = LeaseSettings(namespace="kube-system")
@@ -334,7 +335,7 @@ async def test_a_request_that_nobody_answers_is_given_up_in_time_for_another(ser
     server.script("list", silence)
     async with ApiClient(Connection(server.url), ONCE) as deaf:
         await asyncio.wait_for(candidate.turn(deaf), 60.0)
-    assert candidate.standing.problem == "no answer in time"
+    assert candidate.standing.problem == words.NO_ANSWER
 
 
 async def test_a_leader_that_was_held_up_beyond_the_deadline_may_still_renew(world: World) -> None:
@@ -459,7 +460,7 @@ async def test_a_foreign_mark_on_the_lease_disturbs_nobody(world: World) -> None
     ("holder", "said"),
     [
         pytest.param("thief", "is lost: taken by thief", id="by-name"),
-        pytest.param("", "is lost: taken back by somebody else", id="by-nobody"),
+        pytest.param("", "is lost: " + words.TAKEN_BACK, id="by-nobody"),
     ],
 )
 async def test_a_lease_in_another_name_is_lost_at_the_next_renewal(world: World, holder: str, said: str) -> None:

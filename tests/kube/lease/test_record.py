@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.errors import BadInput
-from vsched.kube.lease.record import LeaseSettings, held_spec, micro_time, read_record, released_spec
+from vsched.kube.lease.record import LONGEST_SECONDS, LeaseSettings, held_spec, micro_time, read_record, released_spec
+from vsched.kube.words import leases
 
 NOW = 1_700_000_000.0
 OURS = {"acquireTime": "2023-11-14T22:00:00.000000Z", "renewTime": "2023-11-14T22:13:18.000000Z"}
@@ -22,16 +23,18 @@ words = st.text(max_size=3) | st.integers(-3, 2**40) | st.none() | st.booleans()
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
+        pytest.param({"duration_seconds": 10}, leases.duration_too_short(10, 10), id="order"),
         pytest.param(
-            {"duration_seconds": 10}, "duration 10s: expected more than the renew deadline of 10s", id="order"
+            {"retry_seconds": 9}, leases.bad_deadline(10, leases.more_than_retries(1.2, 9)), id="no-room-to-retry"
         ),
-        pytest.param({"retry_seconds": 9}, "renew deadline 10s: expected more than 1.2 times", id="no-room-to-retry"),
-        pytest.param({"retry_seconds": 0}, "retry period 0s: expected a time above 0", id="no-wait"),
-        pytest.param({"retry_seconds": float("nan")}, "retry period nans: expected a time above 0", id="no-number"),
-        pytest.param({"duration_seconds": 15.5}, "duration 15.5s: expected whole seconds", id="parts-of-seconds"),
-        pytest.param({"duration_seconds": float("inf")}, "duration infs: expected whole seconds", id="for-ever"),
-        pytest.param({"name": "Not/A/Name"}, "name 'Not/A/Name': expected lower-case letters", id="name"),
-        pytest.param({"namespace": "a.b"}, "namespace 'a.b': expected lower-case letters", id="namespace"),
+        pytest.param({"retry_seconds": 0}, leases.bad_retry_period(0), id="no-wait"),
+        pytest.param({"retry_seconds": float("nan")}, leases.bad_retry_period(float("nan")), id="no-number"),
+        pytest.param({"duration_seconds": 15.5}, leases.bad_duration(15.5, LONGEST_SECONDS), id="parts-of-seconds"),
+        pytest.param(
+            {"duration_seconds": float("inf")}, leases.bad_duration(float("inf"), LONGEST_SECONDS), id="for-ever"
+        ),
+        pytest.param({"name": "Not/A/Name"}, leases.bad_name("name", "Not/A/Name"), id="name"),
+        pytest.param({"namespace": "a.b"}, leases.bad_name("namespace", "a.b"), id="namespace"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_in_one_line(settings: dict[str, Any], said: str) -> None:

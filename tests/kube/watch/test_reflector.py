@@ -38,6 +38,7 @@ from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import Delta, WatchState
 from vsched.kube.watch.discovery import Served
 from vsched.kube.watch.reflector import Reflector, ReflectorSettings
+from vsched.kube.words import watching as words
 
 EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
 TOO_OLD = event("ERROR", status(410, "Expired", "too old resource version: 1 (593)"))
@@ -350,7 +351,7 @@ async def test_what_the_server_does_not_serve_at_first_is_missing_until_it_does(
     async with reflecting(server, resource=NEW, older=[OLD], served={"apps/v1"}) as running:
         await eventually(lambda: running.statistics.state is WatchState.WATCHING)
         assert [state for state, _ in running.told] == [WatchState.LISTING, WatchState.MISSING, WatchState.WATCHING]
-        assert running.told[1][1].endswith(f"GET {NEW.path()}: 404: the API server serves no example.com/v2")
+        assert running.told[1][1].endswith(f"GET {NEW.path()}: 404: " + words.not_served("example.com/v2"))
 
 
 async def test_the_core_group_is_always_asked_for(server: StubServer, eventually: Eventually) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vsched.cli.cluster.command import POOLS
+from vsched.cli.cluster.command import POOLS_EXAMPLE
 from vsched.errors import BadInput
 from vsched.sim.controllers.autoscaling.pools import POOL
 from vsched.sim.fleet.pools import read_pools
@@ -19,7 +19,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_the_example_of_the_help(tmp_path: Path) -> None:
-    (pool,) = read_pools(write(tmp_path, POOLS))
+    (pool,) = read_pools(write(tmp_path, POOLS_EXAMPLE))
 
     assert (pool.name, pool.least, pool.most, pool.delay, pool.idle, pool.price) == ("h100", 0, 4, 30.0, 600.0, 2.5)
     first, second, again = pool.node(0), pool.node(1), pool.node(3)

@@ -20,8 +20,10 @@ from tests.support.running import PODGROUPS, gang, node, nodes_of, pod, scheduli
 from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
+from vsched.framework.words import nodes as words
 from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.pods.status import Status
+from vsched.plugins.words.nodes import usage_above
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.web.findings import Findings
@@ -240,14 +242,14 @@ def pending(texts: Mapping[str, dict[str, int]], *, gated: int = 0) -> dict[str,
     [
         pytest.param({"Insufficient cpu": 2}, "Insufficient cpu", id="an-amount"),
         pytest.param(
-            {"Insufficient cpu": 2, "Too many pods": 3}, "Too many pods", id="the-one-that-most-nodes-have-against-it"
+            {"Insufficient cpu": 2, "Too many pods": 3}, words.FULL, id="the-one-that-most-nodes-have-against-it"
         ),
         pytest.param({"b": 1, "a": 1}, "a", id="of-equals-the-first-by-name"),
         pytest.param(
             {"node(s) had untolerated taint {team: red}": 4}, "node(s) had untolerated taint", id="taints-together"
         ),
         pytest.param(
-            {"node(s) had cpu usage above 80% (5m average)": 4},
+            {usage_above("cpu", 80, "5m"): 4},
             "node(s) had usage above the threshold",
             id="thresholds-together",
         ),

@@ -25,6 +25,7 @@ from vsched.web.overview.streaming import overview_routes
 from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.tokens import TokenTable
+from vsched.web.words import answers as words
 
 LARGE = [f"{number:05}-{'x' * 20_000}" for number in range(400)]
 """Names that make a picture of sixteen million bytes: more than the system buffers."""
@@ -225,7 +226,7 @@ async def test_no_more_than_so_many_watch_and_places_are_free_as_soon_as_somebod
             assert found.at_work == 0
             refused = await ask(f"{url}/events")
             assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
-            assert refused.body == {"error": "16 clients are watching already"}
+            assert refused.body == {"error": words.too_many_watch(16)}
             assert (await ask(f"{url}/overview")).status == 200
         await until(lambda: not shown.feed.watchers)
         async with watching(f"{url}/events") as reader:
@@ -318,4 +319,4 @@ async def test_without_a_picture_in_time_that_is_said() -> None:
     async with hello(routes=overview_routes(OverviewFeed(SystemClock()), patience_seconds=0.05)) as url:
         found = await ask(f"{url}/overview")
         assert (found.status, found.headers["Retry-After"]) == (503, "2")
-        assert found.body == {"error": "there is no data of the cluster yet"}
+        assert found.body == {"error": words.NO_DATA}

@@ -60,7 +60,7 @@ async def test_a_node_shows_a_cell_for_each_device(visit: Sitting) -> None:
     [shared] = await panel.locator("button.device[data-shared]").all()
     assert await shared.inner_text() == "90"
     title = await shared.get_attribute("title")
-    assert "90% taken: 900 of 1,000 MiB, 50 of 100% of computing power" in title
+    assert "90% taken: 900 of 1,000 MiB, 50 of 100%" in title
     assert "held by default/a (600 MiB, 20%), default/b (300 MiB, 30%)" in title
     table = panel.get_by_role("region", name="Devices")
     await expect(table.get_by_role("row")).to_have_count(6)

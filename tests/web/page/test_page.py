@@ -14,6 +14,7 @@ import pytest_asyncio
 from tests.support.browser import Sitting, sitting
 from tests.support.running import OFTEN_SEEN, PODGROUPS, gang, node, nodes_of, pod, podgroup, scheduling
 from tests.support.waiting import until
+from vsched.cli.explain.words import AS_THINGS_ARE
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 
@@ -163,7 +164,7 @@ async def test_keys_go_through_jobs_and_open_what_the_daemon_says_of_one(visit: 
     await expect(panel.locator(".headline")).to_contain_text("cpu")
     await expect(panel.locator(".headline strong")).to_have_text("Resources")
     await expect(panel.get_by_role("heading", name=re.compile("^Nodes by (group and )?reason"))).to_be_visible()
-    await expect(panel.locator(".badge").first).to_have_text("cannot start as things are")
+    await expect(panel.locator(".badge").first).to_have_text(AS_THINGS_ARE)
     assert "open=job%3Adefault%2Ftoo-large" in page.url
     await page.keyboard.press("Escape")
     await expect(panel).to_have_count(0)

@@ -13,7 +13,9 @@ import pytest_asyncio
 from tests.support.browser import Sitting, sitting
 from tests.support.running import OFTEN_SEEN, gang, node, nodes_of, podgroup, scheduling
 from tests.support.waiting import until
+from vsched.framework.claims.volumes import words as volumes_words
 from vsched.sim.cluster import Cluster
+from vsched.web.words import evictions as words
 
 expect = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 expect.set_options(timeout=30_000)
@@ -71,7 +73,7 @@ async def test_the_panel_of_a_waiting_job_shows_its_claims(visit: Sitting) -> No
     await page.evaluate("location.hash = '#jobs?which=all&open=job:default/stuck'")
     await expect(page.get_by_role("heading", name="Claims")).to_be_visible()
     [told] = await page.locator("ul.claims li").all_text_contents()
-    assert told == "PersistentVolumeClaim gone does not exist"
+    assert told == volumes_words.not_found(["gone"])
     await expect(page.locator("ul.claims li.unusable strong")).to_have_text("gone")
 
 
@@ -95,7 +97,7 @@ async def test_panels_of_jobs_and_nodes_list_pods_and_lead_to_each_other(visit: 
 
 async def test_evictions_say_who_and_for_whom_and_why_where_they_matter(visit: Sitting) -> None:
     page = visit.page
-    why = "in queue default, priority 1000 goes before priority 0"
+    why = words.by_priority("default", 1000, 0)
     evictions = page.locator("#evictions").get_by_role("region", name="Evictions").get_by_role("row")
     await expect(evictions.nth(1)).to_contain_text(re.compile(r"default/low-\d of default/low"))
     for said in ("n1", "default/high", why, "evicted"):

@@ -187,7 +187,7 @@ async def test_what_comes_late_is_not_called_live_and_a_clock_that_is_set_is_not
 
 UNREAD = """async (path) => {
   const { Feed } = await import("./page/feed.js");
-  const broken = () => { throw new Error("no such row"); };
+  const broken = () => { throw new Error("no such row in the table"); };
   return new Promise((done) => {
     const feed = new Feed(path, broken, ({ kind, text }) => kind === "lost" && (feed.stop(), done([text, feed.last])));
     feed.start();
@@ -196,7 +196,7 @@ UNREAD = """async (path) => {
 
 
 async def test_what_cannot_be_read_is_said_and_begun_anew(visit: Sitting) -> None:
-    assert await visit.page.evaluate(UNREAD, "events") == ["the data could not be read: no such row", ""]
+    assert await visit.page.evaluate(UNREAD, "events") == ["the data could not be read: no such row in the table", ""]
     assert await visit.page.evaluate(UNREAD, "page/icon.svg") == ["the answer does not come from vsched", ""]
 
 

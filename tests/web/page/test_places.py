@@ -12,6 +12,7 @@ from tests.support.browser import Sitting, sitting
 from tests.support.hypernodes import hypernode_object
 from tests.support.running import OFTEN_SEEN, gang, node, nodes_of, scheduling
 from tests.support.waiting import until
+from vsched.cli.show import words
 from vsched.explain.places import LISTED_MAX
 from vsched.sim.cluster import Cluster
 
@@ -69,7 +70,7 @@ async def test_a_job_that_waits_shows_how_many_of_its_pods_each_domain_would_hol
 async def test_a_job_that_runs_shows_which_domain_has_it(visit: Sitting) -> None:
     page = visit.page
     await page.evaluate("location.hash = '#jobs?which=all&open=job:default/fits'")
-    await expect(page.locator("#panel")).to_contain_text("its pods are in r0, tier 1 (rack)")
+    await expect(page.locator("#panel")).to_contain_text(words.pods_are_in("r0", 1) + " (rack)")
     await expect(page.locator(".domains .badge")).to_have_text(["has 2 pods of it"] * 3)
     assert await page.locator(".domain .bar").count() == 0
 
@@ -85,7 +86,9 @@ async def test_names_of_domains_are_words_and_nothing_else(visit: Sitting) -> No
     await page.route("**/explain/**", lambda route: route.fulfill(json=found))
     await page.evaluate("location.hash = '#jobs?which=all&open=job:default/large'")
     await expect(page.locator(".domains strong")).to_have_text(EVIL)
-    await expect(page.locator(".sub-groups li")).to_contain_text(f"{EVIL} has 1 pod of at least 2 on nodes, in {EVIL}")
+    await expect(page.locator(".sub-groups li")).to_contain_text(
+        words.has_on_nodes(EVIL, "1 pod", 2, f", in {EVIL}", "")
+    )
     await expect(page.locator("#panel")).to_contain_text("and 19 more sub-groups")
     assert await page.locator("img").count() == 0
     await page.unroute("**/explain/**")

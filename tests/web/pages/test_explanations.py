@@ -13,13 +13,17 @@ import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.errors import Unavailable
+from vsched.explain.records import Whereabouts
+from vsched.explain.words import reasons
 from vsched.explain.words.reasons import CUT_SHORT
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.problems import Problem
+from vsched.mirror.state import words as state_words
 from vsched.settings.built_in import REGISTRY
 from vsched.web.pages.explanations import EXPLAINING, LONGEST_SECONDS, MOST_AT_ONCE, explanation_routes
 from vsched.web.serve.server import serving
 from vsched.web.snapshots import FrozenSnapshot, Look
+from vsched.web.words import answers as words
 
 TEXT = """
     node n1 cpu=9
@@ -30,7 +34,7 @@ TEXT = """
 """
 LEFT_OUT = (
     Problem("PodGroup", "ns", "broken", "u1", "PodGroup ns/broken: spec.minMember: expected an integer, got -1"),
-    Problem("Pod", "ns", "foreign", "u2", "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other"),
+    Problem("Pod", "ns", "foreign", "u2", state_words.for_another_scheduler("Pod ns/foreign", "other")),
     Problem("Queue", "", "odd", "u3", "Queue odd: spec.weight: expected an integer, got 0"),
 )
 Get = Any
@@ -76,9 +80,7 @@ async def pages(
             "queue research may hold 4 cpu at most: 5 asked",
             id="a pod",
         ),
-        pytest.param(
-            "/explain/ns/other", "PodGroup", "starting", "has its nodes and starts once its pods are bound", id="placed"
-        ),
+        pytest.param("/explain/ns/other", "PodGroup", "starting", reasons.SAYS[Whereabouts.STARTING], id="placed"),
         pytest.param(
             "/explain/ns/train?kind=podgroup&changes=false",
             "PodGroup",
@@ -109,34 +111,36 @@ async def test_what_is_known_is_explained(path: str, kind: str, state: str, mess
     [
         pytest.param(
             "/explain/ns/trian",
-            "no pod or PodGroup ns/trian is known here; did you mean ns/train",
+            words.not_known(words.POD_OR_PODGROUP, "ns", "trian", words.did_you_mean("ns/train").removesuffix("?")),
             id="a slip of the pen",
         ),
         pytest.param(
             "/explain/ns/serve",
-            "no pod or PodGroup ns/serve is known here; did you mean far/serve",
+            words.not_known(words.POD_OR_PODGROUP, "ns", "serve", words.did_you_mean("far/serve").removesuffix("?")),
             id="in another namespace",
         ),
-        pytest.param("/explain/ns/xyzzy", "no pod or PodGroup ns/xyzzy is known here", id="nothing like it"),
         pytest.param(
-            "/explain/ns/train?kind=Pod", "no pod ns/train is known here: it is a PodGroup", id="another kind"
+            "/explain/ns/xyzzy", words.not_known(words.POD_OR_PODGROUP, "ns", "xyzzy", ""), id="nothing like it"
+        ),
+        pytest.param(
+            "/explain/ns/train?kind=Pod", words.another_kind("pod", "ns", "train", "PodGroup"), id="another kind"
         ),
         pytest.param(
             "/explain/ns/broken",
-            "PodGroup ns/broken: spec.minMember: expected an integer, got -1 (so it is ignored)",
+            words.ignored(LEFT_OUT[0].message),
             id="malformed",
         ),
         pytest.param(
             "/explain/ns/foreign",
-            "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other (so it is ignored)",
+            words.ignored(LEFT_OUT[1].message),
             id="of another scheduler",
         ),
         pytest.param(
-            "/explain-queue/reserch", "no queue reserch is known here; did you mean research?", id="a queue misspelt"
+            "/explain-queue/reserch", words.no_queue("reserch", words.did_you_mean("research")), id="a queue misspelt"
         ),
         pytest.param(
             "/explain-queue/odd",
-            "Queue odd: spec.weight: expected an integer, got 0 (so it is ignored)",
+            words.ignored(LEFT_OUT[2].message),
             id="a bad queue",
         ),
     ],
@@ -205,7 +209,7 @@ async def test_an_explanation_that_takes_too_long_ends_and_gives_its_thread_back
     async with pages(longest_seconds=0.0) as get:
         answers = [await get(path) for _ in range(5)]
         assert {code for code, _, _ in answers} == {503}
-        assert answers[0][1] == {"error": "explaining takes longer than 0 s: too many jobs wait"}
+        assert answers[0][1] == {"error": words.explaining_takes_long(0)}
         assert answers[0][2]["Retry-After"] == "2"
     async with pages() as get:
         code, _, _ = await asyncio.wait_for(get(path), 60.0)

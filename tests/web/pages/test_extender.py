@@ -20,6 +20,7 @@ from yarl import URL
 from tests.support.parties import amounts
 from vsched.arbitrator.extender import ExtenderAnswer, Gate, PlacementRequest, PodState, Seen
 from vsched.clock import FakeClock
+from vsched.model import words as model_words
 from vsched.model.arbitration.records import Award, Division
 from vsched.web.findings import Findings
 from vsched.web.pages.extender import ABSENT, Unseen, extender_routes
@@ -27,11 +28,12 @@ from vsched.web.pages.health import Health
 from vsched.web.pages.routes import Sources, public_routes
 from vsched.web.serve.bodies import RequestError
 from vsched.web.serve.server import serving
+from vsched.web.words import answers as words
 
 ROOT = Path(__file__).parents[3]
 ASKING = Path(__file__).parent / "asking_in_turn.py"
 NAMES = ["n1", "n2", "n3"]
-OVER = "namespace full may hold 4 cpu; this would make 5"
+OVER = model_words.would_hold_too_much("namespace full", "4 cpu", "5")
 TOO_LARGE = 4096
 JSON = {"Content-Type": "application/json"}
 
@@ -175,7 +177,7 @@ WITHOUT_NAMESPACE = {"metadata": {"name": "p"}, "spec": {}}
         pytest.param(b"[" * 200_000, "must be an object", id="a deep list"),
         pytest.param(b'{"x":' + b"[" * 200_000, "the body is not JSON", id="too deep"),
         pytest.param(
-            b'{"Pod":{"metadata":{"namespace":"\xff"},"spec":{}}}', "the body is not JSON: 'utf-8'", id="no text"
+            b'{"Pod":{"metadata":{"namespace":"\xff"},"spec":{}}}', words.body_not_json("'utf-8'"), id="no text"
         ),
         pytest.param([], "must be an object, is a list", id="a list"),
         pytest.param({}, "Pod: missing", id="no pod"),
@@ -242,7 +244,7 @@ async def test_a_pod_that_does_not_exist_is_an_error_and_not_let_through() -> No
     async with extender(books) as url:
         code, answer = await post(url / "filter", {"Pod": pod(), "NodeNames": NAMES})
     assert code == 503
-    assert answer["Error"] == "pod idle/p of uid 'uid-idle' is not known here (yet)"
+    assert answer["Error"] == words.pod_not_known("idle", "p", "uid-idle")
 
 
 async def test_a_pod_that_is_seen_a_moment_later_is_judged_then() -> None:
@@ -276,7 +278,7 @@ async def test_bodies_are_bounded_whether_their_length_is_announced_or_not() -> 
 
     async with extender(most_bytes=TOO_LARGE) as url, aiohttp.ClientSession() as session:
         code, answer = await post(url / "filter", b" " * (TOO_LARGE + 1))
-        assert (code, answer) == (413, {"Error": "the body is too large (expected at most 4Ki)"})
+        assert (code, answer) == (413, {"Error": words.body_too_large("4Ki")})
         async with session.post(url / "filter", data=drip(), headers=JSON) as dripped:
             assert dripped.status == 413
         code, _ = await post(url / "filter", json.dumps({"Pod": pod()}).encode().ljust(TOO_LARGE))

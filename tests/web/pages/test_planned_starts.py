@@ -13,6 +13,7 @@ import pytest_asyncio
 from tests.support.planned_starts import Starting, planned_starts
 from vsched.cli.plan.live import what_if
 from vsched.cli.replay.differences import differences
+from vsched.explain.why import words
 from vsched.framework.cycle import run_cycle
 from vsched.model.dump.cycle import Recording, decode, pack
 from vsched.settings import load_text
@@ -51,8 +52,8 @@ async def test_explanations_say_who_goes_before_whom(starting: Starting) -> None
         name: (await asked(starting, f"explain/default/{name}?kind=PodGroup"))["notes"]
         for name in ("big", "short", "late")
     }
-    assert "until its start, job default/short may use its nodes: started after it began to wait" in notes["big"]
-    assert "it goes before default/big, on nodes that are reserved for the start of that job" in notes["short"]
+    assert words.others_until_its_start("job default/short") in notes["big"]
+    assert words.goes_before("default/big") in notes["short"]
     [note] = [note for note in notes["late"] if "not planned" in note]
     assert note.endswith("(DepthReached)")
 

@@ -12,6 +12,7 @@ from vsched.model.plan import Evict, Unschedulable
 from vsched.web.evictions import MOST_TOLD, Evictions
 from vsched.web.pages.pods import MOST_PODS, MirrorView, pod_routes
 from vsched.web.serve.server import serving
+from vsched.web.words import answers as words
 
 TEXT = f"""
     node n1 cpu=9
@@ -68,8 +69,8 @@ async def test_of_many_the_first_are_listed_and_all_are_counted(path: str) -> No
     [
         pytest.param("/pods", 400, "expected ?job=", id="nothing is named"),
         pytest.param("/pods?job=ns/train&node=n1", 400, "one of both", id="two things are named"),
-        pytest.param("/pods?job=ns/gone", 404, "no job ns/gone is known here", id="a job that is not there"),
-        pytest.param("/pods?node=n3", 404, "no node n3 is known here", id="a node that is not there"),
+        pytest.param("/pods?job=ns/gone", 404, words.nothing_known("job ns/gone"), id="a job that is not there"),
+        pytest.param("/pods?node=n3", 404, words.no_node("n3"), id="a node that is not there"),
     ],
 )
 async def test_questions_that_cannot_be_answered(path: str, code: int, error: str) -> None:

@@ -11,6 +11,7 @@ from vsched.web.overview.share_history import ShareHistory
 from vsched.web.overview.shares import WHOLE, QueueShares
 from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.serve.server import serving
+from vsched.web.words import answers as words
 
 BEGIN = 6_000_000.0
 
@@ -54,7 +55,7 @@ async def test_one_queue_may_be_seen_in_full_and_over_a_week() -> None:
         pytest.param("?points=1009&queue=research", 400, "from 1 to 1008", id="too many points of one"),
         pytest.param("?points=%C2%B2", 400, "expected a number", id="a digit that is no number"),
         pytest.param("?most=501", 400, "expected a number from 1 to 500", id="too many queues"),
-        pytest.param("?queue=gone", 404, "queue 'gone' has no history", id="an unknown queue"),
+        pytest.param("?queue=gone", 404, words.no_history("gone"), id="an unknown queue"),
     ],
 )
 async def test_what_cannot_be_answered_is_said(query: str, code: int, says: str) -> None:

@@ -17,7 +17,8 @@ from vsched.model.dump.cycle import Recording, decode, encode, pack, report_byte
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.document import policy_text
-from vsched.web.pages.recording import DIFFERS, anonymous, policy_of, replay
+from vsched.web.pages.recording import anonymous, policy_of, replay
+from vsched.web.words.answers import DIFFERS
 
 FEW = settings(max_examples=examples(20), deadline=None)
 

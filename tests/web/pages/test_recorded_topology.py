@@ -18,7 +18,8 @@ from vsched.model.topology.constraints import NetworkTopology
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.document import policy_text
-from vsched.web.pages.recording import DIFFERS, anonymous, policy_of, replay
+from vsched.web.pages.recording import anonymous, policy_of, replay
+from vsched.web.words.answers import DIFFERS
 
 CLUSTER = """
 node acme-a-1 cpu=2

@@ -14,7 +14,8 @@ from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.frozen import freeze
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
-from vsched.web.pages.recording import DIFFERS, anonymous, policy_of, replay
+from vsched.web.pages.recording import anonymous, policy_of, replay
+from vsched.web.words.answers import DIFFERS
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
 DECIDED = '{"numa":{"1":{"cpu":"2"}}}'

@@ -20,7 +20,8 @@ from vsched.model.dump.cycle import Recording, decode, encode, pack, report_byte
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
-from vsched.web.pages.recording import DIFFERS, anonymous, error_text, policy_of, replay, text_of
+from vsched.web.pages.recording import anonymous, error_text, policy_of, replay, text_of
+from vsched.web.words.answers import DIFFERS
 
 TELLING = {"x": "acme-research", "y": "acme", "a": "Falcon", "b": "falcon2", "c": "kubern-2", "dept": "d-pt.secret"}
 """Names for those in the random clusters that can be found in text, and hard ones to keep in order."""

@@ -15,13 +15,17 @@ import yaml
 from yarl import URL
 
 from tests.support.parties import amounts, bucket, party, world
+from vsched.arbitrator import words as arbitrator_words
 from vsched.arbitrator.admission import problems
+from vsched.mirror.ingest.words import groups as groups_words
+from vsched.model import words as model_words
 from vsched.model.arbitration.records import ARBITRATOR_GROUP, ARBITRATOR_VERSION, Bucket, Claim
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.web.pages.admission import MOST_PROBLEMS
 from vsched.web.pages.webhook import PATH, webhook_routes
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import ReloadingContext
+from vsched.web.words import answers as words
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "tests" / "kube" / "data"
@@ -123,9 +127,15 @@ async def test_what_is_allowed(asked: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        pytest.param(review(BAD), "spec.reserved.cpu: 2 (expected at most 1, spec.hard)", id="beyond its own limit"),
         pytest.param(
-            review(BAD, GOOD, "UPDATE"), "spec.reserved.cpu: 2 (expected at most 1, spec.hard)", id="becoming bad"
+            review(BAD),
+            "spec.reserved.cpu: " + arbitrator_words.above_bound("2", "1", "spec.hard"),
+            id="beyond its own limit",
+        ),
+        pytest.param(
+            review(BAD, GOOD, "UPDATE"),
+            "spec.reserved.cpu: " + arbitrator_words.above_bound("2", "1", "spec.hard"),
+            id="becoming bad",
         ),
         pytest.param(
             review(made(spec={"hard": {"cpu": 9}, "reserved": {"cpu": 9}})),
@@ -135,14 +145,13 @@ async def test_what_is_allowed(asked: dict[str, Any]) -> None:
         ),
         pytest.param(
             review(made(spec={"hard": {"services": "9"}})),
-            "Consumer a/defaults: spec.hard.services: cannot be divided "
-            "(expected compute resources, limits of them, pods, or storage)",
+            "Consumer a/defaults: "
+            + groups_words.cannot_be_divided("spec", "hard.services", groups_words.DIVIDED_RESOURCES),
             id="a name that is not known",
         ),
         pytest.param(
             review(made(spec={"reserved": {"cpu": "lots"}})),
-            "Consumer a/defaults: spec.reserved.cpu: 'lots' is not a quantity "
-            "(expected a number with an optional suffix, such as 500m, 2, 1.5Gi)",
+            "Consumer a/defaults: spec.reserved.cpu: " + model_words.not_a_quantity("lots"),
             id="no quantity",
         ),
         pytest.param(
@@ -188,7 +197,7 @@ async def test_the_namespace_of_the_request_counts_where_the_object_names_none()
     del found["metadata"]["namespace"]
     async with webhook() as url:
         _, answer = await post(url, review(found, namespace="a"))
-    assert "the ResourceQuota of the namespace" in answer["response"]["status"]["message"]
+    assert arbitrator_words.THE_QUOTA in answer["response"]["status"]["message"]
 
 
 VERSION_1_BETA = {**review(GOOD), "apiVersion": "admission.k8s.io/v1beta1"}
@@ -209,7 +218,7 @@ ANOTHER_KIND = review(GOOD, kind={"kind": "Pod"})
         pytest.param({**review(GOOD), "request": None}, "request: missing", id="no request"),
         pytest.param({**review(GOOD), "request": {}}, "request: object missing required field uid", id="no uid"),
         pytest.param(review(GOOD, kind="Consumer"), "request.kind: must be an object", id="no kind"),
-        pytest.param(ANOTHER_KIND, "request.kind.kind: 'Pod' (expected Consumer or Bucket)", id="another kind"),
+        pytest.param(ANOTHER_KIND, words.bad_kind("Pod"), id="another kind"),
         pytest.param(review(None), "request.object: missing", id="no object"),
         pytest.param(json.dumps(review(GOOD)).encode().replace(b"defaults", b"\xff"), "'utf-8'", id="no text"),
     ],
@@ -229,7 +238,7 @@ async def test_other_refusals() -> None:
         code, answer = await post(url, review(GOOD), "application/yaml")
         assert (code, answer) == (415, {"error": "Content-Type: 'application/yaml' (expected application/json)"})
         code, answer = await post(url, b" " * (TOO_LARGE + 1))
-        assert (code, answer) == (413, {"error": "the body is too large (expected at most 64Ki)"})
+        assert (code, answer) == (413, {"error": words.body_too_large("64Ki")})
         rules.problem = "the mirror is not complete"
         assert await post(url, review(GOOD)) == (503, {"error": "the mirror is not complete"})
 
@@ -266,7 +275,7 @@ async def test_the_api_server_asks_and_tells_whoever_wrote_it() -> None:
         assert code == 201
         code, answer = await write("PUT", {**answer, "spec": {"hard": {"cpu": "9"}}}, "/defaults")
         assert code == 403
-        assert "the ResourceQuota of the namespace" in answer["message"]
+        assert arbitrator_words.THE_QUOTA in answer["message"]
 
 
 def test_the_sample_configuration_asks_for_what_is_there() -> None:

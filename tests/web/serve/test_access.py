@@ -23,6 +23,7 @@ from vsched.web.serve.routing import Route
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import Callers, ReloadingContext
 from vsched.web.serve.tokens import TokenTable
+from vsched.web.words import access as words
 
 ALICE, BOB, NOBODY = "alice-0123456789abcdef", "bob-0123456789abcdef", "nobody-0123456789abcdef"
 TOKENS = f'{ALICE},alice,1,"team-a,viewers"\n\n{BOB},bob,2\n'
@@ -53,13 +54,13 @@ async def test_whose_a_token_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("headers", "says"),
     [
-        pytest.param({}, "expected a bearer token", id="nobody says who they are"),
-        pytest.param({"Authorization": f"Bearer {NOBODY}"}, "the bearer token is not known", id="an unknown token"),
-        pytest.param({"Authorization": "Bearer "}, "expected a bearer token", id="an empty token"),
-        pytest.param({"Authorization": ALICE}, "expected a bearer token", id="a token without its scheme"),
-        pytest.param({"Authorization": f"Basic {ALICE}"}, "expected a bearer token", id="a name and a password"),
-        pytest.param({"Authorization": "Bearer schlüssel"}, "the bearer token is not known", id="not ASCII"),
-        pytest.param({"Cookie": f"token={ALICE}"}, "expected a bearer token", id="a token in the wrong place"),
+        pytest.param({}, "expected " + words.BEARER_TOKEN, id="nobody says who they are"),
+        pytest.param({"Authorization": f"Bearer {NOBODY}"}, words.TOKEN_NOT_KNOWN, id="an unknown token"),
+        pytest.param({"Authorization": "Bearer "}, "expected " + words.BEARER_TOKEN, id="an empty token"),
+        pytest.param({"Authorization": ALICE}, "expected " + words.BEARER_TOKEN, id="a token without its scheme"),
+        pytest.param({"Authorization": f"Basic {ALICE}"}, "expected " + words.BEARER_TOKEN, id="a name and a password"),
+        pytest.param({"Authorization": "Bearer schlüssel"}, words.TOKEN_NOT_KNOWN, id="not ASCII"),
+        pytest.param({"Cookie": f"token={ALICE}"}, "expected " + words.BEARER_TOKEN, id="a token in the wrong place"),
     ],
 )
 async def test_who_is_not_known_is_told_what_is_expected(tmp_path: Path, headers: dict[str, str], says: str) -> None:
@@ -110,16 +111,16 @@ async def test_lines_about_those_turned_away_are_few_and_hold_no_token(tmp_path:
 
 BAD_TABLES = {
     "an empty file": ("\n\n", ": is empty"),
-    "a name and a token": (f"alice,{ALICE}\n", ":1: expected token,user,uid"),
-    "columns the wrong way round": (f"alice,{ALICE},1\n", ":1: the token cannot be used (expected at least 16 letters"),
-    "a token with a space in it": (f"\n{ALICE[:12]} {ALICE[:5]},alice,1\n", ":2: the token cannot be used"),
-    "no user": (f"{ALICE},,1\n", ":1: expected token,user,uid"),
-    "groups without quotes": (f"{ALICE},alice,1,team-a,viewers\n", ":1: expected token,user,uid"),
-    "a token twice": (f"{ALICE},alice,1\n{ALICE},bob,2\n", ":2: the token is also on an earlier line"),
-    "a line that is no CSV": (f'{ALICE},"{"x" * 200_000}",1\n', ":1: expected token,user,uid"),
+    "a name and a token": (f"alice,{ALICE}\n", ":1: " + words.TOKENS_EXPECTED),
+    "columns the wrong way round": (f"alice,{ALICE},1\n", words.token_unusable(":1", 16)),
+    "a token with a space in it": (f"\n{ALICE[:12]} {ALICE[:5]},alice,1\n", words.token_unusable(":2", 16)),
+    "no user": (f"{ALICE},,1\n", ":1: " + words.TOKENS_EXPECTED),
+    "groups without quotes": (f"{ALICE},alice,1,team-a,viewers\n", ":1: " + words.TOKENS_EXPECTED),
+    "a token twice": (f"{ALICE},alice,1\n{ALICE},bob,2\n", words.token_twice(":2")),
+    "a line that is no CSV": (f'{ALICE},"{"x" * 200_000}",1\n', ":1: " + words.TOKENS_EXPECTED),
     "too many": (
         "".join(f"{number:016},u,1\n" for number in range(1001)),
-        ": holds 1001 tokens (expected at most 1000)",
+        words.too_many_tokens("", 1001, 1000),
     ),
 }
 
@@ -152,7 +153,7 @@ async def test_a_new_list_of_tokens_is_taken_into_use_and_a_bad_one_is_not(tmp_p
         assert ALICE not in refused.text
         assert (await ask(url, ALICE)).status == 200
         file.write_text(f"{NOBODY},alice,1\n")
-        assert tokens.renewed.look() == Renewal(True, f"new list of tokens in use, from {file}")
+        assert tokens.renewed.look() == Renewal(True, words.new_in_use(words.LIST_OF_TOKENS, file))
         assert [(await ask(url, token)).status for token in (ALICE, NOBODY)] == [401, 200]
 
 

@@ -17,6 +17,7 @@ from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.listener import listening_sockets
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.tls import ReloadingContext
+from vsched.web.words import answers as words
 
 GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -138,7 +139,7 @@ async def test_too_many_at_once_are_told_to_come_again() -> None:
         await until(lambda: found.at_work == 3)
         answer = await ask(url)
         assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
-        assert answer.body == {"error": "too many requests at once"}
+        assert answer.body == {"error": words.TOO_MANY_REQUESTS}
         slow.go.set()
         assert [(await one).status for one in waiting] == [200] * 3
         assert (await ask(url)).status == 200
@@ -148,7 +149,7 @@ async def test_too_many_at_once_are_told_to_come_again() -> None:
 async def test_an_answer_that_takes_too_long_is_given_up() -> None:
     async with hello(answer_seconds=0.05, routes=Slow().routes) as url:
         answer = await ask(f"{url}/slow")
-    assert (answer.status, answer.body) == (503, {"error": "no answer within 0.05 s"})
+    assert (answer.status, answer.body) == (503, {"error": words.no_answer_within(0.05)})
 
 
 async def test_an_answer_that_nobody_fetches_is_given_up() -> None:

@@ -20,6 +20,7 @@ from vsched.kube.client import ApiClient
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.web.serve.access import Access, AccessRefusal, AllowList, Person
 from vsched.web.serve.reviews import AccessReviews, ReviewSettings, TokenReviews
+from vsched.web.words import access as words
 
 TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
 RIGHTS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -149,12 +150,12 @@ async def _quotes(request: web.Request, body: bytes) -> web.StreamResponse:
 
 
 FAULTS: dict[str, tuple[Reply, str]] = {
-    "the server quotes the question": (_quotes, "the API server answered 422"),
+    "the server quotes the question": (_quotes, words.answered(422)),
     "it may not be asked": (
         content({"kind": "Status", "reason": "Forbidden", "message": "no rights", "code": 403}, 403),
         "403 Forbidden: no rights",
     ),
-    "it answers something else": (content({"status": {"authenticated": "perhaps"}}), "answer is not a review"),
+    "it answers something else": (content({"status": {"authenticated": "perhaps"}}), words.NO_REVIEW),
 }
 
 
@@ -167,9 +168,9 @@ async def test_while_the_api_server_cannot_be_asked_nobody_is_let_in(reply: Repl
             for _ in range(3):
                 answer = await ask(url, SECRET)
                 assert answer.status == 503
-                assert answer.body == {"error": "the API server cannot be reached for TokenReviews at the moment"}
+                assert answer.body == {"error": words.cannot_be_reached("TokenReviews")}
                 assert answer.headers["Retry-After"] == "1"
-            [(_, told)] = [line for line in lines.told if line[0] == "access review failed"]
+            [(_, told)] = [line for line in lines.told if line[0] == words.REVIEW_FAILED]
             assert says in str(told["problem"])
             assert SECRET not in str(lines.told)
             server.replies["*"] = _review
@@ -186,4 +187,4 @@ async def test_an_api_server_that_is_silent_is_not_waited_for() -> None:
         tokens = TokenReviews(client, FakeClock(), lines, settings=ReviewSettings(timeout_seconds=0.05))
         with pytest.raises(AccessRefusal, match="cannot be reached"):
             await tokens.owner("good")
-    assert lines.told == [("access review failed", {"what": "TokenReviews", "problem": "no answer within 0.05 s"})]
+    assert lines.told == [(words.REVIEW_FAILED, {"what": "TokenReviews", "problem": words.no_answer_within(0.05)})]

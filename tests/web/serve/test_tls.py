@@ -18,6 +18,7 @@ from vsched.web.serve.renewal import Renewal
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import ReloadingContext
+from vsched.web.words import access as words
 
 DATA = Path(__file__).parents[2] / "kube" / "data"
 """Two certificates of one authority, ``server`` and ``client``, for 127.0.0.1 and kubernetes.test."""
@@ -114,7 +115,7 @@ async def test_a_pair_that_does_not_fit_changes_nothing_and_is_told_of_once(
         assert reloading.look() is None
         assert await shown(port) == "server"
         files.put("client", "client")
-        assert reloading.look() == Renewal(True, f"new certificate in use, from {files.certificate}")
+        assert reloading.look() == Renewal(True, words.new_in_use("certificate", files.certificate))
         assert await shown(port) == "client"
 
 
@@ -128,7 +129,7 @@ async def test_files_that_go_and_come_back(files: Files) -> None:
         assert f"{files.key}: cannot be read: No such file or directory; the previous" in renewal.text
         assert await shown(port) == "server"
         files.put("server", "server")
-        assert reloading.look() == Renewal(True, "back to the certificate in use")
+        assert reloading.look() == Renewal(True, words.back_to("certificate"))
         assert reloading.look() is None
 
 
@@ -167,7 +168,7 @@ async def test_nothing_older_than_tls_1_2_is_spoken(files: Files) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        pytest.param(None, "tls.key: cannot be read: No such file or directory", id="no file"),
+        pytest.param(None, "No such file or directory", id="no file"),
         pytest.param("", "cannot be used", id="an empty file"),
         pytest.param("-----BEGIN PRIVATE KEY-----\nnonsense\n", "cannot be used", id="nonsense"),
         pytest.param((DATA / "client.key").read_text(), "expected a certificate and its key", id="another's key"),

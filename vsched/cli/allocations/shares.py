@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from vsched.arbitrator.conditions import OVERUSED
 from vsched.arbitrator.tree import all_buckets, parents_of, path
+from vsched.cli import words as shared
+from vsched.cli.allocations import words
 from vsched.errors import BadInput, BadQuantity
 from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted, render_counted, summed
 from vsched.model.arbitration.records import DEFAULT_CONSUMER, AllocationRecord, ArbitrationCondition, Bucket, Claim
@@ -84,8 +86,8 @@ class AllocationShares(msgspec.Struct, frozen=True):
             shares = [kind[name] for kind in (self.namespaces, self.buckets) if name in kind]
             if not shares:
                 close = get_close_matches(name, [*self.namespaces, *self.buckets], 1)
-                meant = f"; did you mean {close[0]!r}?" if close else ""
-                raise BadInput(f"no namespace and no bucket {name!r} has a share of the cluster{meant}")
+                meant = shared.did_you_mean(close[0]) if close else ""
+                raise BadInput(words.no_share(name, meant))
             found += shares
         return found
 

@@ -8,6 +8,7 @@ import msgspec
 import orjson
 from msgspec.structs import asdict, replace
 
+from vsched.cli.allocations import words
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable, shares_of
 from vsched.cli.ask.cluster import allocatable_of_nodes, objects_of
 from vsched.cli.ask.daemon import answer_if_any, page_of
@@ -19,11 +20,6 @@ from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of
 from vsched.mirror.resources import ALLOCATIONS, BUCKETS, CONSUMERS
 from vsched.model.amounts.counted import Counted, summed
 from vsched.model.arbitration.records import ArbitrationCondition, Bucket, Claim
-
-ABSENT = (
-    "{resource} are not served by {server} (expected the definitions of the arbitrator to be installed, and"
-    " `vsched run --arbitrate`)"
-)
 
 
 class DividedShare(msgspec.Struct, frozen=True):
@@ -49,7 +45,7 @@ async def read_shares(client: ApiClient, target: DaemonTarget | None = None) -> 
     """
     claims, records, buckets = [], [], []
     for kind, resource in (("Consumer", CONSUMERS), ("Allocation", ALLOCATIONS), ("Bucket", BUCKETS)):
-        for obj in await objects_of(client, resource, ABSENT):
+        for obj in await objects_of(client, resource, words.are_not_served):
             found = wire.decode(kind, orjson.dumps(obj))
             match found:
                 case wire.Consumer():

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from vsched.cli.allocations import words
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable
 from vsched.cli.show.amounts import amounts_table, facts, one_line, scarcest, with_bar
 from vsched.cli.show.columns import NAMES, USUAL, columned, named
@@ -87,7 +88,7 @@ def _quantities(amounts: Counted, always: Sequence[str] = (), pods: bool = True)
 def as_table(shares: AllocationShares, look: Look, now: float) -> RenderableType:
     """Every bucket with its namespaces below it, then the namespaces without a bucket."""
     if not shares.namespaces and not shares.buckets:
-        return Text("nothing is divided: there are no Consumers and no Allocations")
+        return Text(words.NOTHING_IS_DIVIDED)
     resources = shown(shares)
     table = columned(
         ["namespace", *(["weight"] if look.ranks else []), *resources, "overused"], unicode=look.unicode, giving=NAMES
@@ -164,9 +165,7 @@ def _inside(shares: AllocationShares, bucket: str, depth: int) -> Iterator[tuple
 def legend(look: Look) -> Text:
     """The line that explains the signs of the bars."""
     full, empty, mark = look.signs
-    text = (
-        f"{full} held  {look.reserved} reserved for it  {empty} may be held (hard, else the cluster)  {mark} deserved"
-    )
+    text = words.legend(full, look.reserved, empty, mark)
     return Text(f"{text}  numbers: held/deserved", style="dim")
 
 
@@ -201,24 +200,24 @@ def _remarks(shares: AllocationShares, idle: int) -> list[RenderableType]:
     left = len(problems) - PROBLEMS_MAX
     lines: list[RenderableType] = []
     if idle:
-        verbs = "hold and ask" if idle > 1 else "holds and asks"
-        lines.append(Text(f"and {idle} that {verbs} for nothing", style="dim"))
+        verbs = words.HOLD_AND_ASK if idle > 1 else words.HOLDS_AND_ASKS
+        lines.append(Text(words.idle(idle, verbs), style="dim"))
     if problems:
         lines += [Text(), *problems[:PROBLEMS_MAX]]
     if left > 0:
-        lines.append(Text(f"and {left} more (-o json has all)", style="dim"))
+        lines.append(Text(words.more_problems(left), style="dim"))
     waiting = [share.name for share in shares.namespaces.values() if not share.divided]
     if waiting:
-        count = f"{len(waiting)} namespaces have" if len(waiting) > 1 else f"namespace {waiting[0]} has"
-        lines += [Text(), Text(f"{count} no Allocation yet: is `vsched run --arbitrate` running?", style="yellow")]
+        count = words.namespaces_have(len(waiting)) if len(waiting) > 1 else f"namespace {waiting[0]} has"
+        lines += [Text(), Text(words.no_allocation_yet(count), style="yellow")]
     return lines
 
 
 def _usage(shares: AllocationShares, share: AllocationShare, resource: str, look: Look) -> Text:
     """What is used of what is deserved, as a bar with numbers."""
     deserved = share.deserved.get(resource, 0) if share.divided else None
-    words = f"{_short(resource, share.allocated.get(resource, 0))}/{_short(resource, deserved)}"
-    return with_bar(look, _bar(shares, share, resource, look), words)
+    amounts = f"{_short(resource, share.allocated.get(resource, 0))}/{_short(resource, deserved)}"
+    return with_bar(look, _bar(shares, share, resource, look), amounts)
 
 
 def _bar(shares: AllocationShares, share: AllocationShare, resource: str, look: Look) -> Text:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from vsched.cli.ask import words
 from vsched.cli.options import options_as_one
 from vsched.errors import BadInput
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:  # imported where it is used, so that --help does not load the
 
 T = TypeVar("T")
 Obj = dict[str, Any]
-ABSENT = "{server} serves no {resource} (are the definitions installed?)"
 
 
 class ClusterFlags(NamedTuple):
@@ -56,14 +56,16 @@ def with_client(cluster: ClusterFlags, use: Callable[[ApiClient], Coroutine[Any,
     return asyncio.run(run())
 
 
-async def objects_of(client: ApiClient, resource: ApiResource, absent: str = ABSENT) -> list[Obj]:
+async def objects_of(
+    client: ApiClient, resource: ApiResource, absent: Callable[[str, object], str] = words.are_not_served
+) -> list[Obj]:
     """All objects of a custom resource; raises BadInput with ``absent`` where the server does not know it."""
     from vsched.kube.errors import NotFound
 
     try:
         found: list[Obj] = (await client.list(resource.path()))["items"]
     except NotFound:
-        raise BadInput(absent.format(server=client.connection.server, resource=resource)) from None
+        raise BadInput(absent(client.connection.server, resource)) from None
     return found
 
 
@@ -89,7 +91,7 @@ def full_name(name: str, namespace: str | None, cluster: ClusterFlags = USUAL_CL
         raise BadInput(f"{name!r}: expected NAMESPACE/NAME, or NAME with -n NAMESPACE")
     if slash:
         if namespace is not None and namespace != stated:
-            raise BadInput(f"{name!r} with -n {namespace}: which namespace is meant?")
+            raise BadInput(words.which_namespace(name, namespace))
         return name
     return f"{namespace or _default_namespace(cluster)}/{name}"
 

@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from vsched import __version__
+from vsched.cli.ask import words
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags
 from vsched.cli.ask.errors import Idle, explained_error
 from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, connection_to
@@ -41,23 +42,27 @@ def daemon_flags(command: C) -> C:
 
     @functools.wraps(command)
     def with_target(**values: Any) -> Any:
-        flags = {name: values.pop(f"daemon_{name}") for name in _FLAGS}
+        flags = {name: values.pop(f"daemon_{name}") for name in _FLAGS_HELP}
         return command(target=_target(values.pop("daemon"), flags), **values)
 
     made: Any = with_target
-    for name, says_of_flag in reversed(_FLAGS.items()):
+    for name, says_of_flag in reversed(_FLAGS_HELP.items()):
         flag = f"--daemon-{name.replace('_', '-')}"
         kind: Any = {"metavar": "NAME", "default": ""} if name == "server_name" else {"type": _FILE}
         made = click.option(flag, envvar=f"VSCHED_DAEMON_{name.upper()}", help=says_of_flag, **kind)(made)
-    says = "URL of a running daemon (its --listen-address)"
     made = click.option(
-        "--daemon", metavar="URL", default=DEFAULT_DAEMON, show_default=True, envvar="VSCHED_DAEMON", help=says
+        "--daemon",
+        metavar="URL",
+        default=DEFAULT_DAEMON,
+        show_default=True,
+        envvar="VSCHED_DAEMON",
+        help="URL of a running daemon (its --listen-address)",
     )(made)
     found: C = made
     return found
 
 
-_FLAGS = {
+_FLAGS_HELP = {
     "token_file": "file with the bearer token to send",
     "ca_file": "CA of its certificate, if it is a private one",
     "cert_file": "client certificate to send",
@@ -135,8 +140,8 @@ def decoded(where: str, answer: object, kind: Any) -> Any:
         return msgspec.convert(answer, kind)
     except msgspec.ValidationError as error:
         why = why_unreadable(error)
-        asked = f"is it vsched, and of this version, {__version__}?"
-        raise BadInput(f"{where}: its answer cannot be read: {why} ({asked})") from None
+        asked = words.which_version(__version__)
+        raise BadInput(words.answer_cannot_be_read(where, why, asked)) from None
 
 
 async def page_of(daemon: ApiClient, path: str, kind: Any) -> Any:

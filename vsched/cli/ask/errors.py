@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vsched.cli.ask import words
 from vsched.cli.ask.target import DaemonTarget, address_of
 from vsched.errors import BadInput, Unavailable, VschedError
 
 if TYPE_CHECKING:  # imported where a client is made, so that --help does not load it
     from vsched.kube.errors import ApiError, NotFound
-
-REACHING = (
-    "is vsched running there? --daemon URL says where; "
-    "kubectl -n vsched port-forward svc/vsched-leader 8080 leads there"
-)
-LETTING_IN = "--daemon-token-file FILE, or --daemon-cert-file and --daemon-key-file, say who you are"
-PERMITTING = "a role with nonResourceURLs gives it, or --allow-user and --allow-group of vsched run"
-TRUSTING = "--daemon-ca-file FILE names its CA, --daemon-server-name NAME the name on its certificate"
 
 
 class Unknown(BadInput):
@@ -34,15 +27,16 @@ def explained_error(target: DaemonTarget, error: ApiError | Unavailable, *, know
     where = address_of(target)
     match error:
         case Unauthorized():
-            return BadInput(f"{where}: does not know the caller: {error.message} ({LETTING_IN})")
+            return BadInput(words.unknown_caller(where, error.message))
         case Forbidden():
-            return BadInput(f"{where}: {error.message} ({PERMITTING})")
+            return BadInput(f"{where}: {error.message} ({words.PERMITTING})")
         case NotFound() if _serves_not(error):
-            return BadInput(f"{where}: serves no {error.where.rpartition(' ')[2]} (is it vsched, and of this version?)")
+            return BadInput(words.serves_no(where, error.where.rpartition(" ")[2]))
         case NotFound():
             return Unknown(error.message)
         case UnexpectedAnswer():
-            return BadInput(f"{where}: {error.message.partition(': is the server URL')[0]} (is it vsched?)")
+            message = error.message.partition(words.IS_THE_SERVER_URL)[0]
+            return BadInput(words.no_daemon(where, message))
         case ServerError():
             return Unavailable(f"{where}: {error.message}")
         case ApiError():
@@ -52,7 +46,7 @@ def explained_error(target: DaemonTarget, error: ApiError | Unavailable, *, know
 
 def _serves_not(error: NotFound) -> bool:
     """Whether the path is unknown, and not the name asked about: a daemon words the latter in another way."""
-    return bool(error.reason) or error.message.removeprefix("404: ") in ("Not Found", "404 page not found")
+    return bool(error.reason) or error.message.removeprefix("404: ") in ("Not Found", words.PAGE_NOT_FOUND)
 
 
 def _why_silent(where: str, error: Unavailable, known: bool) -> str:
@@ -60,23 +54,23 @@ def _why_silent(where: str, error: Unavailable, known: bool) -> str:
     import aiohttp
 
     text, cause = str(error), error.__cause__
-    words = text.split(": ", 2)[-1] if text.startswith(where) else text
+    why = text.split(": ", 2)[-1] if text.startswith(where) else text
     if isinstance(cause, aiohttp.ClientConnectorCertificateError):
-        return f"its certificate is not trusted: {_without_advice(words)} ({TRUSTING})"
+        return words.not_trusted(_without_advice(why))
     if isinstance(cause, aiohttp.ClientConnectorSSLError):
-        return f"{_without_advice(words)} (does it serve plain http:// there?)"
+        return words.answers_without_tls(_without_advice(why))
     if isinstance(cause, aiohttp.ClientConnectorDNSError):
-        return f"unknown host ({REACHING})"
+        return words.UNKNOWN_HOST
     if isinstance(cause, aiohttp.ClientConnectorError) and isinstance(cause.os_error, ConnectionRefusedError):
-        return "nobody listens there" if known else f"nobody listens there ({REACHING})"
+        return words.NOBODY_LISTENS if known else words.NOBODY_LISTENS_REACHING
     if known:
-        return words
+        return why
     broken = isinstance(cause, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
     if broken and not isinstance(cause, aiohttp.ClientConnectorError) and where.startswith("http://"):
-        return f"{words} (does it serve https:// there?)"
-    return f"{words} ({REACHING})"
+        return words.answers_over_tls(why)
+    return f"{why} ({words.REACHING})"
 
 
-def _without_advice(words: str) -> str:
+def _without_advice(why: str) -> str:
     """The text without the client's advice, which is about kubeconfigs."""
-    return words.partition("; check certificate-authority")[0]
+    return why.partition(words.CHECK_AUTHORITY)[0]

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from vsched.cli.ask import words
 from vsched.cli.ask.daemon import ask_daemon, daemon_client, expect_role
 from vsched.cli.ask.errors import explained_error
 from vsched.cli.ask.target import DaemonTarget, address_of
@@ -43,7 +44,7 @@ async def overview_of(daemon: ApiClient) -> Overview:
     try:
         return _OVERVIEW.decode(answer.body)
     except UNREADABLE as error:
-        problem = f"the answer cannot be read: {why_unreadable(error)}"
+        problem = words.unreadable(why_unreadable(error))
         raise unexpected("GET /overview", answer.code, answer.headers, answer.body, problem) from None
 
 
@@ -86,7 +87,7 @@ async def views(target: DaemonTarget, pace: Pace = USUAL) -> AsyncGenerator[View
                 async for overview in overviews:
                     pause_seconds = pace.pause_seconds
                     yield View(overview)
-            problem = "the daemon ended the stream"
+            problem = words.STREAM_ENDED
         except NoStreams:
             streams = False
             continue
@@ -143,7 +144,7 @@ class Events:
         """The events that these bytes complete, as kind and data; raises BadInput for one that is too long."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         if len(self._rest) + sum(map(len, self._data)) > self.most_bytes:
-            raise BadInput(f"an event is longer than {self.most_bytes} bytes (is it vsched?)")
+            raise BadInput(words.event_too_long(self.most_bytes))
         for line in lines:
             name, _, value = line.rstrip(b"\r").partition(b":")
             value = value.removeprefix(b" ")
@@ -162,7 +163,7 @@ class Events:
         elif kind == "delta":
             change = _decoded(data, _DELTA)
             if self._overview is None or change.since != self._overview.number:
-                raise BadInput(f"an update to version {change.since} came out of order")
+                raise BadInput(words.out_of_order(change.since))
             self._overview = apply(change, self._overview)
         else:
             return None
@@ -173,4 +174,4 @@ def _decoded(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(data)
     except UNREADABLE as error:
-        raise BadInput(f"the answer cannot be read: {error} (is it vsched, and of this version?)") from None
+        raise BadInput(words.unreadable_by_this_version(error)) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from vsched.cli.ask import words
 from vsched.errors import BadInput
 from vsched.files import INPUT_BYTES, content
 from vsched.model.dump.cycle import Recording, decode
@@ -14,7 +15,7 @@ def load(path: Path) -> Recording:
     try:
         data = content(path, most_bytes=INPUT_BYTES)
     except BadInput as error:
-        raise BadInput(f"{error} (expected a file that vsched dump wrote)") from None
+        raise BadInput(words.no_recording(error)) from None
     return decoded_recording(data, str(path))
 
 

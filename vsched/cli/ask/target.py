@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from vsched.cli.ask import words
 from vsched.errors import BadInput
 
 if TYPE_CHECKING:  # imported where a client is made, so that --help does not load it
@@ -47,9 +48,9 @@ def address_of(target: DaemonTarget) -> str:
     except ValueError:
         usable = False
     if not usable or url.query_string or url.fragment or any(letter.isspace() for letter in text):
-        raise BadInput(f"--daemon {target.daemon!r}: expected a URL such as {DEFAULT_DAEMON}, or host:port")
+        raise BadInput(words.no_url(target.daemon, DEFAULT_DAEMON))
     if url.user is not None or url.password is not None:
-        raise BadInput("--daemon: has a name or a password in it (expected --daemon-token-file FILE)")
+        raise BadInput(words.CREDENTIALS_IN_URL)
     return text.rstrip("/")
 
 
@@ -70,7 +71,7 @@ def connection_to(target: DaemonTarget) -> Connection:
     for flag in ("ca_file", "cert_file", "key_file", "server_name"):
         if getattr(target, flag):
             name = flag.replace("_", "-")
-            raise BadInput(f"--daemon-{name}: {server} is reached without TLS (expected --daemon https://…)")
+            raise BadInput(words.reached_without_tls(name, server))
     return Connection(server, credentials=credentials, source="--daemon")
 
 
@@ -78,7 +79,7 @@ def _tls(target: DaemonTarget) -> ssl.SSLContext:
     import ssl
 
     if (target.cert_file is None) is not (target.key_file is None):
-        raise BadInput("--daemon-cert-file and --daemon-key-file are needed together")
+        raise BadInput(words.CERTIFICATE_WITHOUT_KEY)
     try:
         context = ssl.create_default_context(cafile=target.ca_file)
     except (OSError, ssl.SSLError) as error:
@@ -87,10 +88,7 @@ def _tls(target: DaemonTarget) -> ssl.SSLContext:
         try:
             context.load_cert_chain(target.cert_file, target.key_file)
         except (OSError, ssl.SSLError) as error:
-            raise BadInput(
-                f"--daemon-cert-file {target.cert_file}, --daemon-key-file {target.key_file}: {_reason(error)}"
-                " (expected a certificate and its key as PEM files)"
-            ) from None
+            raise BadInput(words.bad_certificate(target.cert_file, target.key_file, _reason(error))) from None
     return context
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from vsched.cli.ask.daemon import ask_daemon, decoded
 from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.autoscaling import words
 from vsched.cli.show.columns import columned, named
 from vsched.cli.show.drawing import Look
 from vsched.controllers.provisioning.shown import AutoscalingShown
@@ -19,7 +20,6 @@ from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED
 
 STATE_STYLES = {ASKED: "cyan", PROVISIONED: "green", FAILED: "yellow", GIVEN_UP: "red"}
 """Of requests, and of CapacityBuffers that are there (``provisioned``)."""
-NOT_ASKED = "nodes are not requested by ProvisioningRequests (set autoscaling in the policy)"
 
 
 def read_autoscaling(target: DaemonTarget) -> AutoscalingShown:
@@ -40,7 +40,7 @@ def shown_page(found: AutoscalingShown) -> Callable[[Look], RenderableType]:
 
 def _requests(found: AutoscalingShown, look: Look) -> RenderableType:
     if not found.requests:
-        return Text("no nodes are requested" if found.asks else NOT_ASKED, style="dim")
+        return Text(words.NO_NODES_REQUESTED if found.asks else words.NO_PROVISIONING_REQUESTS, style="dim")
     heads = ["gang", "request", "attempt", "state", "kept until", "retry at", "says"]
     table = columned(heads, unicode=look.unicode)
     for one in found.requests:
@@ -57,7 +57,7 @@ def _moment(at: float) -> str:
 
 def _buffers(found: AutoscalingShown, look: Look) -> RenderableType:
     if not found.buffers:
-        return Text("there are no CapacityBuffers", style="dim")
+        return Text(words.NO_BUFFERS, style="dim")
     table: Table = columned(["buffer", "pods", "of", "state", "says"], unicode=look.unicode)
     for one in found.buffers:
         state = Text(one.state, style=STATE_STYLES.get(one.state, ""))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vsched.cli.cluster import words
 from vsched.cli.flags.periods import Period
 from vsched.log import LEVELS, LogFormat, configure
 from vsched.together import run_fast
@@ -22,7 +23,7 @@ from vsched.together import run_fast
 if TYPE_CHECKING:
     from vsched.sim.cluster import Authorization, Cluster
 
-FLEET = """\
+NODES_EXAMPLE = """\
 - count: 100                                    # the one key that is needed; nodes are called prefix + number
   prefix: cpu-                                  # node- by default
   start: 0                                      # the first number
@@ -39,7 +40,7 @@ FLEET = """\
 - {apiVersion: v1, kind: Node, metadata: {name: own}}   # or whole Nodes, as from kubectl get nodes -o yaml
 """
 """An example for ``--nodes FILE`` with every key."""
-DEVICES = """\
+DEVICES_EXAMPLE = """\
 - driver: gpu.example.com                 # needed, as is a count or devices
   nodes: ["gpu-*"]                        # names with wildcards; all nodes, unless said
   count: 8                                # devices of each node; they are called prefix + number
@@ -82,7 +83,7 @@ DEVICES = """\
 - {plugin: nvidia.com/gpu, nodes: [whole-0], count: 8}         # a resource that counts whole devices
 """
 """An example for ``--devices FILE`` with every key."""
-POOLS = """\
+POOLS_EXAMPLE = """\
 - name: h100                              # needed; nodes are called name + number, and so is their instance type
   min: 0                                  # how many nodes it always has
   max: 4                                  # 10, unless said
@@ -95,13 +96,13 @@ POOLS = """\
 """An example for ``--pools FILE`` with every key."""
 EPILOG = f"""\b
 The YAML of --nodes FILE:
-{indent(FLEET, "  ")}
+{indent(NODES_EXAMPLE, "  ")}
 \b
 The YAML of --devices FILE:
-{indent(DEVICES, "  ")}
+{indent(DEVICES_EXAMPLE, "  ")}
 \b
 The YAML of --pools FILE:
-{indent(POOLS, "  ")}
+{indent(POOLS_EXAMPLE, "  ")}
 \b
 Examples:
   vsched cluster --nodes 100 --kubeconfig-out sim.kubeconfig
@@ -144,7 +145,7 @@ def _nodes(context: click.Context, option: click.Parameter, value: str) -> int |
     if value.isdecimal():
         return int(value)
     if not Path(value).suffix and not Path(value).exists():
-        raise click.BadParameter(f"must be a number or a file of nodes, is {json.dumps(value)}")
+        raise click.BadParameter(words.no_number_and_no_file(json.dumps(value)))
     return Path(value)
 
 
@@ -158,7 +159,7 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     except ValueError:
         found = (-1.0, -1.0)
     if not 0.0 <= found[0] <= found[1] < math.inf:
-        raise click.BadParameter(f"{value!r}: expected a share of the request such as 0.6, or two such as 0.2-1.4")
+        raise click.BadParameter(words.no_usage(value))
     return found
 
 
@@ -323,13 +324,13 @@ def command(
     configure(log_level, LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
     times = PodTimes(run=default_duration, termination=termination_seconds)
     if usage is not None and api_only:
-        raise click.UsageError("--usage: has no effect with --api-only, where no pod runs")
+        raise click.UsageError(words.USAGE_WITH_API_ONLY)
     if devices_file is not None and api_only:
-        raise click.UsageError("--devices: has no effect with --api-only, where no driver runs")
+        raise click.UsageError(words.DEVICES_WITH_API_ONLY)
     if pools_file is not None and api_only:
-        raise click.UsageError("--pools: has no effect with --api-only, where no autoscaler runs")
+        raise click.UsageError(words.POOLS_WITH_API_ONLY)
     if usage is not None and not kubelets:
-        raise click.UsageError("--usage: has no effect with --no-kubelets, where no pod runs")
+        raise click.UsageError(words.USAGE_WITHOUT_KUBELETS)
     measured = None
     if usage is not None:
         measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)
@@ -374,6 +375,6 @@ async def _serve(embedded: Cluster, kubeconfig: Path, started: Callable[[], None
         started()
         click.echo(f"API server   {embedded.url}")
         click.echo(f"kubeconfig   {kubeconfig}")
-        click.echo(f"try          kubectl --kubeconfig {shlex.quote(str(kubeconfig))} get nodes")
+        click.echo(words.to_try(shlex.quote(str(kubeconfig))))
         sys.stdout.flush()
         await stop.wait()

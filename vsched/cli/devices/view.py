@@ -11,6 +11,7 @@ from rich.text import Text
 from vsched.cli.ask.daemon import ask_daemon, decoded
 from vsched.cli.ask.recordings import load
 from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.devices import words
 from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, bar, short
@@ -32,7 +33,6 @@ JOBS = 10
 """How many jobs that hold a resource are listed; a wide answer has all that are known."""
 GIVING = frozenset({"node", "device", "model", "held by"})
 """Columns of names, which wrap where there is no room; those of figures never do."""
-NOTHING = "no node has devices"
 HEADS = ("node", "device", "model", "taken", "memory", "cores", "state", "held by")
 OF_DEVICES = frozenset({"model", "memory", "cores"})
 """Columns that say nothing of devices that are only counted."""
@@ -55,7 +55,7 @@ def devices_of_file(file: Path, nodes: Sequence[str]) -> DevicesShown:
     snapshot = load(file).snapshot
     for name in nodes:
         if name not in snapshot.nodes.statics.row:
-            raise BadInput(f"{file}: it has no node {name!r}")
+            raise BadInput(words.no_such_node(file, name))
     return devices_shown(snapshot, nodes)
 
 
@@ -63,7 +63,7 @@ def device_page(found: DevicesShown, look: Look) -> RenderableType:
     """A line for each device, and for each resource that only counts devices; then who holds each resource."""
     resources = list(_resources(found, look))
     if not any(one.devices or one.counted for one in found.nodes):
-        return Group(Text(NOTHING if not found.nodes else "these nodes have no devices", style="dim"), *resources)
+        return Group(Text(words.NO_DEVICES if not found.nodes else words.NO_DEVICES_ON_THESE, style="dim"), *resources)
     heads = HEADS if any(one.devices for one in found.nodes) else [head for head in HEADS if head not in OF_DEVICES]
     table = columned([*heads, *(["mode", "numbers"] if look.wide else [])], unicode=look.unicode, giving=GIVING)
     for column in table.columns:
@@ -77,7 +77,7 @@ def device_page(found: DevicesShown, look: Look) -> RenderableType:
             table.add_row(*(told[head] for head in heads), *([Text("-"), Text(str(some.held))] if look.wide else []))
     lines = [*resources, Text(), Text(_sum(found))]
     if found.total > len(found.nodes):
-        lines.append(Text(f"the first {len(found.nodes)} of {found.total} nodes; name others to see them"))
+        lines.append(Text(words.first_nodes(len(found.nodes), found.total)))
     return Group(table, *lines)
 
 
@@ -129,9 +129,9 @@ def _counted_holders(some: CountedDevices, most: int) -> str:
 
 def _job_holder(one: JobHolderShown) -> str:
     if not one.job:
-        return "pods without a job"
+        return words.WITHOUT_A_JOB
     job = one.called or one.job
-    return f"{job} in queue {one.queue}" if one.queue else job
+    return words.job_in_queue(job, one.queue) if one.queue else job
 
 
 def _holders(device: DeviceShown, most: int) -> str:
@@ -157,5 +157,5 @@ def _sum(found: DevicesShown) -> str:
         f"{sum(not one.healthy for one in devices)} unhealthy",
     ]
     if whole:
-        parts.append(f"{sum(one.held for one in whole)} of {sum(one.total for one in whole)} held of counted devices")
+        parts.append(words.held_of_counted(sum(one.held for one in whole), sum(one.total for one in whole)))
     return ", ".join(parts)

@@ -10,6 +10,7 @@ import click
 
 from vsched.cli.ask.daemon import ask_daemon, daemon_flags, expect_leader
 from vsched.cli.ask.target import DaemonTarget, address_of
+from vsched.cli.dump import words
 from vsched.cli.show.output import Output, output_flags_of, say
 from vsched.errors import BadInput
 
@@ -47,12 +48,12 @@ def command(target: DaemonTarget, out: str, anonymous: bool, number: int | None,
     decisions.
     """
     if listing and (out or anonymous or number is not None):
-        raise click.UsageError("--list: nothing is written (expected no --out, --anonymous or --recording with it)")
+        raise click.UsageError(words.LIST_WRITES_NOTHING)
     if listing:
         _show_list(ask_daemon(target, recordings_of), output)
         return
     if out == STDOUT and sys.stdout.isatty():
-        raise BadInput("-O -: a terminal cannot show it (expected a file, or a program after |)")
+        raise BadInput(words.NOT_TO_A_TERMINAL)
     data = _fetch(target, number, anonymous=anonymous)
     _write(data, out)
 
@@ -60,7 +61,7 @@ def command(target: DaemonTarget, out: str, anonymous: bool, number: int | None,
 def _fetch(target: DaemonTarget, number: int | None, *, anonymous: bool) -> bytes:
     path = "/dump" if number is None else f"/recordings/{number}"
     if sys.stderr.isatty():
-        what = "its next session" if number is None else f"recording {number}"
+        what = words.NEXT_SESSION if number is None else f"recording {number}"
         say(f"asking {address_of(target)} for {what} …", err=True)
 
     async def ask(client: ApiClient) -> bytes:
@@ -75,14 +76,14 @@ def _write(data: bytes, out: str) -> None:
     from vsched.cli.replay.view import decided, described
     from vsched.model.plan import CycleReport
 
-    recording = decoded_recording(data, "what the daemon sent")
+    recording = decoded_recording(data, words.WHAT_WAS_SENT)
     if out == STDOUT:
         sys.stdout.buffer.write(data)
     else:
         hidden = "-anonymous" if recording.head.anonymous else ""
         path = Path(out or f"vsched-{recording.head.number}{hidden}.json.gz")
         if not out and path.exists():
-            raise BadInput(f"{path}: exists already (-O {path} overwrites it)")
+            raise BadInput(words.exists_already(path))
         try:
             path.write_bytes(data)
         except OSError as error:
@@ -106,9 +107,9 @@ async def recordings_of(client: ApiClient) -> Any:
 
 def _show_list(recordings: Any, output: Output) -> None:
     if not isinstance(recordings, list):
-        raise BadInput("the daemon answers with no list of recordings (is it vsched, and of this version?)")
+        raise BadInput(words.NO_LIST_OF_RECORDINGS)
     if output.output == "text" and not recordings:
-        say("nothing looked wrong")
+        say(words.NOTHING_LOOKED_WRONG)
     else:
         output.show(lambda: {"recordings": recordings}, lambda look: _table(recordings, look))
 

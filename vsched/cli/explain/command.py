@@ -17,6 +17,7 @@ from vsched.cli.ask.completing import QUEUE, explained, namespaces
 from vsched.cli.ask.daemon import answer_of, daemon_flags, decoded
 from vsched.cli.ask.errors import Unknown
 from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.explain import words
 from vsched.cli.flags.periods import Period
 from vsched.cli.show.output import Output, output_flags, say
 from vsched.errors import BadInput, Unavailable
@@ -87,7 +88,7 @@ def command(
     means that waiting does not help: an object or the policy has to change.
     """
     if file is not None and watch:
-        raise click.UsageError("--watch and --from: a file does not change")
+        raise click.UsageError(words.FILE_DOES_NOT_CHANGE)
     if namespace is None and kind is None and name.startswith(QUEUE):
         path = f"/explain-queue/{name.removeprefix(QUEUE)}"
     else:
@@ -104,7 +105,7 @@ def command(
             if (
                 kind is None
                 and path.startswith(OF_OBJECT)
-                and "is known here" in str(error)  # else the daemon says what has become of the vcjob
+                and words.IS_KNOWN_HERE in str(error)  # else the daemon says what has become of the vcjob
                 and (why := _of_vcjob(cluster, path.removeprefix(OF_OBJECT)))
             ):
                 raise Unknown(why) from error
@@ -119,10 +120,10 @@ def command(
 
 def _look_on(target: DaemonTarget, path: str, parameters: dict[str, str], first: Explanation, output: Output) -> None:
     """Search on for somebody who waits, and show the whole again where more is found."""
-    say(f"Not all was tried. Searching for {SEARCH_ON_SECONDS} s more; Ctrl+C ends it.", err=True)
+    say(words.searching_on(SEARCH_ON_SECONDS), err=True)
     found = asyncio.run(_ask(target, path, {**parameters, "seconds": str(SEARCH_ON_SECONDS)}))
     if (found.changes, found.message) == (first.changes, first.message):
-        say("Nothing else was found.", err=True)
+        say(words.NOTHING_ELSE, err=True)
     else:
         _show(found, output)
 
@@ -138,10 +139,10 @@ def _of_vcjob(cluster: ClusterFlags, key: str) -> str:
     status = job.status
     if status.phase is JobPhase.NEW:
         name = job.scheduler_name
-        waits = "no controller has looked at it yet" + (f"; its spec.schedulerName is {name}" if name else "")
+        waits = words.NOT_LOOKED_AT + (words.of_scheduler(name) if name else "")
     else:
-        waits = f"it is {status.phase}" + "".join(f": {each}" for each in (status.reason, status.message) if each)
-    return f"vcjob {key} has no PodGroup: {waits}"
+        waits = words.in_phase(status.phase) + "".join(f": {each}" for each in (status.reason, status.message) if each)
+    return words.no_podgroup(key, waits)
 
 
 async def _ask(target: DaemonTarget, path: str, parameters: dict[str, str]) -> Explanation:
@@ -165,7 +166,7 @@ def _from_file(file: Path, path: str, kind: str, seconds: float) -> Explanation:
 
     recording = load(file)
     if recording.report is None:
-        raise BadInput(f"{file}: the cycle in it ended in an error, so nothing was decided")
+        raise BadInput(words.cycle_ended_in_error(file))
     policy = load_text(recording.policy, str(file), registry()).policy
     session = (recording.snapshot, policy, registry(), recording.report)
     began = time.monotonic()
@@ -188,7 +189,8 @@ def _from_file(file: Path, path: str, kind: str, seconds: float) -> Explanation:
     if found is None:
         key = "/".join(names)
         known = kinds_of(recording.snapshot, recording.report, key) if what == "explain" else ()
-        raise BadInput(f"{file}: {key} is {f'a {known[0]}, and no {kind}' if known else 'not in it'}")
+        state = words.other_kind(known[0], kind) if known else words.NOT_IN_IT
+        raise BadInput(f"{file}: {key} is {state}")
     return found
 
 

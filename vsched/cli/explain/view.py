@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from vsched.cli.explain import words
 from vsched.cli.show.amounts import facts
 from vsched.cli.show.claims import claims_table
 from vsched.cli.show.columns import columned
@@ -24,14 +25,13 @@ STATE_STYLES = {
     Whereabouts.RUNS: "green",
     Whereabouts.FINISHED: "dim",
 }
-AS_THINGS_ARE = "cannot start as things are"
 STATE_WORDS = {
-    Whereabouts.NEVER: AS_THINGS_ARE,
-    Whereabouts.STARTING: "has its nodes and waits to start",
+    Whereabouts.NEVER: words.AS_THINGS_ARE,
+    Whereabouts.STARTING: words.WAITS_TO_START,
     Whereabouts.FINISHED: "has finished",
 }
 """The words for states of pods and PodGroups, where these are not the state's own."""
-QUEUE_WORDS = {Whereabouts.WAITS: "has jobs that wait", Whereabouts.NEVER: f"has jobs that {AS_THINGS_ARE}"}
+QUEUE_WORDS = {Whereabouts.WAITS: words.HAS_WAITING_JOBS, Whereabouts.NEVER: words.HAS_STUCK_JOBS}
 """The words for states of queues; a queue where nothing waits shows whether it is open."""
 GROUPS_SHOWN = 6
 """Groups of nodes that have a column; a wide page has all groups."""
@@ -48,7 +48,7 @@ def as_page(found: Explanation, look: Look, *, wide: bool = False) -> Renderable
     parts += [Text(), _facts(found)]
     rest = [one for one in found.constraints if not one.repeats]
     if rest:
-        parts += _part("in the way", _constraints(rest))
+        parts += _part(words.IN_THE_WAY, _constraints(rest))
     if found.places is not None:
         parts += _part("places", places_table(found.places, look))
     if found.claims:
@@ -56,12 +56,12 @@ def as_page(found: Explanation, look: Look, *, wide: bool = False) -> Renderable
     if len(found.groups) > 1 or (wide and found.groups):  # else the lines above count them all
         parts += _part("nodes", _nodes(found, look, wide))
     # The first lines say already that the gang waits, and why.
-    of_gang = f"its gang {found.called or found.key} waits: "
+    of_gang = words.gang_waits(found.called or found.key)
     pods = {message: count for message, count in found.pods.items() if not message.startswith(of_gang)}
     if len(pods) > 1:
         parts += _part("pods", _pods(pods, wide))
     if found.changes:
-        parts += _part("would start with", _changes(found))
+        parts += _part(words.WOULD_START_WITH, _changes(found))
     return Group(*parts)
 
 
@@ -93,7 +93,7 @@ def _facts(found: Explanation) -> Table:
         place = found.place
         rows.append(("place", place.message))
         if place.overall_of > place.of:
-            rows.append(("", f"{place.overall} of {place.overall_of} in all"))
+            rows.append(("", words.position_in_all(place.overall, place.overall_of)))
         rows.append(("behind", ", ".join(place.ahead)))
     if found.start is not None:
         rows.append(("estimate", found.start.message))
@@ -105,20 +105,20 @@ def _counts(found: Explanation) -> str:
     counts = found.counts
     if found.kind == "Queue":
         jobs = f"{counts.get('jobs', 0)}: {counts.get('waiting', 0)} waiting, {counts.get('running', 0)} running"
-        return f"{jobs}, with {counts['pending']} of {counts['pods']} pods pending" if "pods" in counts else jobs
+        return words.pods_pending(jobs, counts["pending"], counts["pods"]) if "pods" in counts else jobs
     parts = ", ".join(
         f"{count} {word}" for word, count in counts.items() if count and word not in ("minMember", "pods")
     )
     if not counts:
         return ""
-    least = f" of at least {counts['minMember']}" if "minMember" in counts else ""
+    least = words.of_at_least(counts["minMember"]) if "minMember" in counts else ""
     return f"{counts.get('pods', 0)}{least}" + (f": {parts}" if parts else "")
 
 
 def _constraints(found: Iterable[Constraint]) -> Table:
     def row(one: Constraint) -> tuple[Text, Text]:
         style = STATE_STYLES[Whereabouts.NEVER if one.lasting else Whereabouts.WAITS]
-        remark = " (waiting does not help)" if one.lasting else ""
+        remark = words.WAITING_DOES_NOT_HELP if one.lasting else ""
         return Text(str(one.code), style=style), Text.assemble(one.message, (remark, "dim"))
 
     return facts(map(row, found), style="")
@@ -141,7 +141,7 @@ def _pods(counts: Mapping[str, int], wide: bool) -> Table:
     """How many pods have which message."""
     rows = [(str(count), Text(message)) for message, count in counts.items()][: None if wide else PODS_SHOWN]
     if len(rows) < len(counts):
-        rows.append(("", Text(f"and {len(counts) - len(rows)} other reasons (-o wide)", style="dim")))
+        rows.append(("", Text(words.other_reasons(len(counts) - len(rows)), style="dim")))
     return facts(rows, style="", justify="right")
 
 

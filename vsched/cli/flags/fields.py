@@ -18,7 +18,7 @@ def flags_of(struct: type[msgspec.Struct]) -> Callable[..., Callable[[Any], Any]
     """
     defaults, hints = struct(), get_type_hints(struct)
 
-    def flag(name: str, help: str, field: str = "", **more: Any) -> Callable[[Any], Any]:
+    def flag(name: str, field: str = "", *, help: str, **more: Any) -> Callable[[Any], Any]:
         field = field or name.removeprefix("--").replace("-", "_")
         kind = _kind(getattr(defaults, field), hints[field])
         both = f"{name}/--no-{name.removeprefix('--')}" if hints[field] is bool else name

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from vsched.cli.flags import words
 from vsched.model.pods.ignorable import IGNORABLE, SUPPORTED
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,13 +23,13 @@ class IgnorableWords(click.ParamType[tuple[str, ...]]):
         """The words; fails for an unknown one."""
         if not isinstance(value, str):
             return tuple(value)
-        words = tuple(word.strip() for word in value.split(","))
-        for word in words:
+        named = tuple(word.strip() for word in value.split(","))
+        for word in named:
             if word in SUPPORTED:
-                click.echo(f"--ignore-unsupported {word}: is supported; leave the word out", err=True)
+                click.echo(words.is_supported(word), err=True)
             elif word not in IGNORABLE:
-                self.fail(f"{word!r} is unknown (expected {EXPECTED})", param, ctx)
-        return tuple(word for word in words if word in IGNORABLE)
+                self.fail(words.unknown(word, EXPECTED), param, ctx)
+        return tuple(word for word in named if word in IGNORABLE)
 
 
 def ignore_flag(command: F) -> F:
@@ -47,4 +48,4 @@ def ignore_flag(command: F) -> F:
 
 def flattened(given: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     """All words, sorted, each once."""
-    return tuple(sorted({word for words in given for word in words}))
+    return tuple(sorted({word for each in given for word in each}))

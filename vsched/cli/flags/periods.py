@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from vsched.cli.flags import words
+
 DAY_SECONDS = 86_400.0
 LONGEST_PERIOD_SECONDS = 3600.0
 LONGEST_SECONDS = 100 * 366 * 86400.0
@@ -32,7 +34,7 @@ class Period(click.ParamType[float]):
         if seconds is None or seconds > longest or not (seconds > 0 or (self._zero and seconds == 0)):
             least = "from 0 to" if self._zero else "between 0 and"
             kind = f"time {least} 1h" if self._bounded else "duration"
-            self.fail(f"{value!r} is not a {kind} (expected seconds, or such as 500ms, 1m30s)", param, ctx)
+            self.fail(words.no_period(value, kind), param, ctx)
         return seconds
 
 
@@ -50,7 +52,7 @@ class TimeSpan(click.ParamType[float]):
         seconds = float(days) * DAY_SECONDS if _DAYS.fullmatch(days) else _seconds(value)
         if seconds is None or not 0 < seconds <= self._longest_seconds:
             longest = f"{self._longest_seconds / DAY_SECONDS:g}d"
-            self.fail(f"{value!r} is not a time up to {longest} (expected such as 24h, {longest}, 90m)", param, ctx)
+            self.fail(words.no_time_span(value, longest), param, ctx)
         return seconds
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from vsched.cli.flags import words
+
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)%")
 
 
@@ -20,7 +22,7 @@ class Share(click.ParamType[float]):
         found = _PERCENT.fullmatch(str(value).strip())
         share = float(found[1]) / 100 if found else 0.0
         if share > 1 or not (found or str(value).strip() == "0"):
-            self.fail(f"{value!r} is not a percentage (expected such as 1%, at most 100%, or 0)", param, ctx)
+            self.fail(words.no_percentage(value), param, ctx)
         return share
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from vsched.cli.flags import words
 from vsched.printable import printable
 
 NONE_IF_EMPTY = frozenset({"--listen-address", "--healthz-address", "--volcano-namespace"})
@@ -42,7 +43,7 @@ class Whole(click.IntRange):
         try:
             int(value)
         except ValueError:
-            self.fail(f"must be an integer, is {json.dumps(value)}", param, ctx)
+            self.fail(words.no_integer(json.dumps(value)), param, ctx)
         found: int = super().convert(value, param, ctx)
         return found
 
@@ -54,10 +55,10 @@ class Finite(click.FloatRange):
         try:
             float(value)
         except ValueError:
-            self.fail(f"must be a number, is {json.dumps(value)}", param, ctx)
+            self.fail(words.no_number(json.dumps(value)), param, ctx)
         found: float = super().convert(value, param, ctx)
         if not math.isfinite(found):
-            self.fail(f"{value!r} is not a number of the range {self._describe_range()}.", param, ctx)
+            self.fail(words.out_of_range(value, self._describe_range()), param, ctx)
         return found
 
 
@@ -70,7 +71,7 @@ class PrintableText(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text: str = super().convert(value, param, ctx)
         if printable(text) != text or "\n" in text:
-            self.fail(f"{text!r} has unprintable characters.", param, ctx)
+            self.fail(words.unprintable(text), param, ctx)
         if not text.strip() and not self._may_be_empty:
-            self.fail(f"{text!r} is empty.", param, ctx)
+            self.fail(words.empty(text), param, ctx)
         return text

@@ -6,6 +6,8 @@ from difflib import get_close_matches
 
 import click
 
+from vsched.cli.flags import words
+
 
 class SuggestingGroup(click.Group):
     """A group that names the command closest to one that there is not."""
@@ -16,6 +18,6 @@ class SuggestingGroup(click.Group):
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
             close = get_close_matches(name, self.list_commands(ctx), n=1)
-            meant = f"did you mean {close[0]!r}?" if close else f"{ctx.command_path} --help lists them"
-            ctx.fail(f"there is no command {name!r} ({meant})")
+            meant = words.did_you_mean(close[0]) if close else words.help_lists(ctx.command_path)
+            ctx.fail(words.no_command(name, meant))
         return super().resolve_command(ctx, args)

@@ -11,6 +11,7 @@ from vsched.cli.ask.completing import job_keys, namespaces, queue_names
 from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.suggesting import SuggestingGroup
+from vsched.cli.job import words
 from vsched.cli.show.output import Output, output_flags, say
 from vsched.errors import VschedError
 from vsched.model.pods.status import Phase
@@ -77,7 +78,7 @@ def list_(
     if vcjobs:
         given = {"--phase": phase, "--waiting": waiting}
         for flag in (name for name, value in given.items() if value):
-            raise click.UsageError(f"{flag}: not with --vcjobs (vcjobs have other phases)")
+            raise click.UsageError(words.not_with_vcjobs(flag))
         _list_vcjobs(None if all_namespaces else namespace, queue, cluster, output)
         return
     jobs, remark = read_jobs(target, cluster)
@@ -204,7 +205,7 @@ def run(
         typed = [one for one in context.params if one not in alone and context.get_parameter_source(one) is typed_in]
         if typed:
             flags = ", ".join("--min" if one == "minimum" else f"--{one}" for one in typed)
-            raise click.UsageError(f"{flags}: not with -f (the file has these)")
+            raise click.UsageError(words.not_with_file(flags))
         wanted = from_file(filename)
     else:
         given = JobFlags(name or "", image, replicas, minimum, requests, limits, scheduler, queue)
@@ -213,11 +214,11 @@ def run(
         say(f"vcjob {key} created")
 
 
-def _commanding(verb: str, action: str, says: str) -> None:
+def _commanding(verb: str, action: str, help: str) -> None:
     """Add ``vsched job VERB``, which asks for an action of Volcano's Commands."""
 
     @command.command(
-        verb, short_help=f"{says.partition(':')[0]}.", help=says, epilog=f"Example:  vsched job {verb} team-a/train"
+        verb, short_help=f"{help.partition(':')[0]}.", help=help, epilog=f"Example:  vsched job {verb} team-a/train"
     )
     @click.argument("name", metavar="NS/NAME")
     @click.option(
@@ -240,8 +241,8 @@ def _commanding(verb: str, action: str, says: str) -> None:
         say(with_client(cluster, lambda client: ask(client, key, JobAction(action), wait_seconds)))
 
 
-_commanding("suspend", "AbortJob", "Suspend a vcjob: its pods are deleted, the object stays.")
-_commanding("resume", "ResumeJob", "Resume a suspended vcjob: its pods are created again.")
+_commanding("suspend", "AbortJob", help="Suspend a vcjob: its pods are deleted, the object stays.")
+_commanding("resume", "ResumeJob", help="Resume a suspended vcjob: its pods are created again.")
 
 
 def _say(remark: str) -> None:

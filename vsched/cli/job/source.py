@@ -11,6 +11,7 @@ from vsched.cli.ask.cluster import ClusterFlags, Obj, objects_of, with_client
 from vsched.cli.ask.daemon import ask_daemon, decoded, page_of, target_beside
 from vsched.cli.ask.errors import Unknown
 from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.job import words
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.explain.names import POD_GROUP
 from vsched.explain.records import Explanation
@@ -30,7 +31,6 @@ GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name
 """Annotations by which a pod names its PodGroup."""
 MEANT_MAX = 5
 """How many PodGroups are named where a name stands for several."""
-WITHOUT_DAEMON = "what the PodGroups themselves say is shown, without positions and without counts of what is ready"
 
 
 class JobLine(msgspec.Struct, frozen=True, rename={"min_member": "minMember", "reason": "code"}):
@@ -128,7 +128,7 @@ def _first(
     except BadInput as error:
         # Without a cluster, a person can do something about the daemon's problem only.
         raise Unavailable(f"{why}; and {error}") if why else error from None
-    return found, f"{why}; {WITHOUT_DAEMON}" if why else f"{WITHOUT_DAEMON} (--daemon URL shows them)"
+    return found, f"{why}; {words.WITHOUT_DAEMON}" if why else words.DAEMON_SHOWS_THEM
 
 
 # -- from a daemon
@@ -149,7 +149,7 @@ async def _job_of_daemon(daemon: ApiClient, key: str) -> JobDetails:
     explanation: Explanation = decoded(where, await daemon.get(f"/explain/{asked}", parameters), Explanation)
     found = exact or explanation.key
     if explanation.kind != POD_GROUP or found not in rows:
-        raise Unknown(f"no job {key} is known to the daemon at {where}")
+        raise Unknown(words.not_known(key, where))
     return JobDetails(_line_of_row(where, found, rows[found]), where, explanation)
 
 
@@ -182,7 +182,7 @@ async def _job_of_object(client: ApiClient, key: str) -> JobDetails:
     listed = await client.list(PODS.path(namespace))
     line = _counted(line_of_object(group), [pod for pod in listed["items"] if _group_of(pod) == name])
     conditions = (group.get("status") or {}).get("conditions") or ()
-    plain = tuple({name: _plain(str(words)) for name, words in condition.items()} for condition in conditions)
+    plain = tuple({name: _plain(str(text)) for name, text in condition.items()} for condition in conditions)
     return JobDetails(line, client.connection.server, conditions=plain)
 
 
@@ -194,8 +194,8 @@ def _made_for(key: str, groups: Iterable[Obj], where: str) -> Obj:
         return found[0]
     if found:
         names = ", ".join(one["metadata"]["name"] for one in found[:MEANT_MAX])
-        raise Unknown(f"{len(found)} PodGroups were made for {key}: {names}")
-    raise Unknown(f"there is no PodGroup {key} in {where}")
+        raise Unknown(words.several_podgroups(len(found), key, names))
+    raise Unknown(words.no_podgroup(key, where))
 
 
 def _owners(metadata: Obj) -> Iterator[str]:
@@ -232,11 +232,9 @@ def _called(metadata: Obj) -> str:
     return f"{kind} {metadata.get('namespace', 'default')}/{name}" if name else ""
 
 
-def _plain(words: str) -> str:
+def _plain(text: str) -> str:
     """The words without characters that are not printable: a terminal would obey them."""
-    return (
-        words if words.isprintable() else " ".join("".join(one if one.isprintable() else " " for one in words).split())
-    )
+    return text if text.isprintable() else " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
 def _says_why(condition: Mapping[str, str]) -> bool:

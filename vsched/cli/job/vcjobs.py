@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from vsched.cli.ask.cluster import ClusterFlags, Obj, objects_of, with_client
+from vsched.cli.job import words
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.spec import JobAction, JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
@@ -56,7 +57,7 @@ async def read_vcjob(client: ApiClient, key: str) -> VcJob:
     try:
         return vcjob_of(await client.get(VCJOBS.path(namespace, name)))
     except NotFound:
-        raise BadInput(f"there is no vcjob {key} in {client.connection.server}") from None
+        raise BadInput(words.no_vcjob(key, client.connection.server)) from None
 
 
 def known_vcjob(cluster: ClusterFlags, key: str) -> VcJob | None:
@@ -76,10 +77,10 @@ def from_file(file: str) -> list[Obj]:
     for origin, manifest in read((file,), sys.stdin):
         if wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"]) != VCJOB:
             what = f"{manifest['kind']} of {manifest.get('apiVersion') or 'no version'}"
-            raise BadInput(f"{origin}: {what} (expected Job of {VCJOBS.api_version})")
+            raise BadInput(words.expected_job(origin, what, VCJOBS.api_version))
         found.append(manifest)
     if not found:
-        raise BadInput(f"{file}: nothing in it (expected Job of {VCJOBS.api_version})")
+        raise BadInput(words.nothing_in_it(file, VCJOBS.api_version))
     return found
 
 
@@ -88,7 +89,7 @@ def from_flags(flags: JobFlags) -> Obj:
     requests, limits = _amounts("--requests", flags.requests), _amounts("--limits", flags.limits)
     for name, amount in requests.items():
         if name in limits and parse_amount(name, amount) > parse_amount(name, limits[name]):
-            raise BadInput(f"--requests: {name}={amount} is more than the limit of {limits[name]} (--limits sets it)")
+            raise BadInput(words.above_the_limit(name, amount, limits[name]))
     resources = {"requests": requests, "limits": limits}
     container = {
         "name": flags.name,
@@ -122,7 +123,7 @@ def _amounts(flag: str, text: str) -> dict[str, str]:
         except BadQuantity:
             equals = ""
         if not (equals and name):
-            raise BadInput(f"{flag}: {part!r} (expected amounts such as cpu=1000m,memory=100Mi)")
+            raise BadInput(words.no_amounts(flag, part))
         amounts[name] = amount
     return amounts
 
@@ -139,7 +140,7 @@ async def make(client: ApiClient, wanted: Iterable[Obj], namespace: str) -> list
         try:
             found = await client.create(VCJOBS.path(each["metadata"]["namespace"]), each)
         except NotFound as error:
-            raise BadInput(f"{client.connection.server}: {error} (are the definitions installed?)") from None
+            raise BadInput(words.not_installed(client.connection.server, error)) from None
         made.append(f"{found['metadata']['namespace']}/{found['metadata']['name']}")
     return made
 
@@ -150,7 +151,7 @@ def _addressed(job: Obj, namespace: str, usual: str) -> Obj:
         raise BadInput("vcjob: metadata: missing (expected a name)")
     stated = metadata.get("namespace")
     if namespace and stated and stated != namespace:
-        raise BadInput(f"vcjob {stated}/{metadata.get('name')} with -n {namespace}: which namespace is meant?")
+        raise BadInput(words.which_namespace(stated, metadata.get("name"), namespace))
     return {**job, "metadata": {**metadata, "namespace": stated or namespace or usual}}
 
 
@@ -175,9 +176,10 @@ async def command(client: ApiClient, key: str, action: JobAction, wait_seconds: 
     job = await read_vcjob(client, key)
     phase = job.status.phase
     if phase in FINISHED:
-        raise BadInput(f"vcjob {key}: it has ended ({phase})")
+        raise BadInput(words.has_ended(key, phase))
     if _is_so(job, action):
-        return f"vcjob {key} is already {phase or 'about to start'}"
+        state = phase or words.ABOUT_TO_START
+        return words.is_already(key, state)
     target = {"apiVersion": VCJOBS.api_version, "kind": "Job", "name": job.name, "uid": job.uid}
     body = {
         "apiVersion": COMMANDS.api_version,
@@ -197,10 +199,7 @@ async def command(client: ApiClient, key: str, action: JobAction, wait_seconds: 
                 job = await read_vcjob(client, key)
     except TimeoutError:
         still = job.status.phase or "without a phase"
-        raise Unavailable(
-            f"vcjob {key}: asked, by {asked}, and still {still} after {wait_seconds:g} s (is vsched "
-            "running, or Volcano's controllers?)"
-        ) from None
+        raise Unavailable(words.still(key, asked, still, wait_seconds)) from None
     return f"vcjob {key}: {job.status.phase}"
 
 

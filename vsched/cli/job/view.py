@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from vsched.cli.job import words
 from vsched.cli.job.source import JobDetails, JobLine, JobList
 from vsched.cli.show.amounts import facts
 from vsched.cli.show.claims import claims_table
@@ -179,14 +180,14 @@ def as_page(job: JobDetails, now: float, look: Look) -> RenderableType:
         ("position", _position(job)),
         ("reason", Text(line.reason or "-", style="yellow" if line.reason else "dim")),
     ]
-    return Group(facts(rows), *_why(job, look), Text(f"\nvsched explain {line.key} shows more", style="dim"))
+    return Group(facts(rows), *_why(job, look), Text(words.explain_shows_more(line.key), style="dim"))
 
 
 def _position(job: JobDetails) -> RenderableType:
     place = job.explanation.place if job.explanation is not None else None
     if place is None:
         return _known(job.line.position)
-    return f"{place.position} of {place.of} in its queue, {place.overall} of {place.overall_of} in all"
+    return words.position(place.position, place.of, place.overall, place.overall_of)
 
 
 def _why(job: JobDetails, look: Look) -> list[RenderableType]:
@@ -209,15 +210,15 @@ def _why(job: JobDetails, look: Look) -> list[RenderableType]:
     parts += _outlook(explanation) if explanation is not None else []
     for condition in job.conditions:
         if condition.get("status") == "True" and condition.get("message", "") != message:
-            words = (condition.get(key, "") for key in ("type", "reason", "message"))
-            parts += [Text(), Text(": ".join(words))]
+            said = (condition.get(key, "") for key in ("type", "reason", "message"))
+            parts += [Text(), Text(": ".join(said))]
     return parts
 
 
 def _outlook(explanation: Explanation) -> list[RenderableType]:
     lines: list[RenderableType] = []
     if explanation.changes:
-        lines += [Text(), Text.assemble(("would start with ", "dim"), explanation.changes[0].message)]
+        lines += [Text(), Text.assemble((words.WOULD_START_WITH, "dim"), explanation.changes[0].message)]
     if explanation.start is not None:
         lines += [Text.assemble(("estimate ", "dim"), explanation.start.message)]
     return lines

@@ -8,6 +8,7 @@ import click
 
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, cluster_flags
 from vsched.cli.flags.suggesting import SuggestingGroup
+from vsched.cli.migrate import words
 from vsched.cli.show.output import Output, output_flags_of
 from vsched.errors import BadInput
 from vsched.printable import printable
@@ -66,6 +67,6 @@ def queues(files: tuple[Path, ...], cluster: ClusterFlags) -> None:
     from vsched.cli.migrate.queues.read import of_cluster, of_files
 
     if files and cluster != USUAL_CLUSTER:
-        raise BadInput("files and a cluster (--kubeconfig, --context) are both named: expected one of them")
+        raise BadInput(words.FILES_AND_CLUSTER)
     objects = of_files(files) if files else of_cluster(cluster)
     click.echo(printable(converted_text(objects)), nl=False)

@@ -10,6 +10,7 @@ import msgspec
 
 from vsched.cli.plan.trial import POD_GROUPS, Sent
 from vsched.cli.plan.view import Planned, quantities
+from vsched.cli.plan.words import pages as words
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import Job
 from vsched.model.plan import Evict, JobOutcome, QueueOutcome
@@ -274,7 +275,7 @@ def _told(queue: QueueOutcome | None, record: Queue | None) -> dict[str, object]
         "priority": record.priority,
         "share": round(queue.share, 6),
         "overused": queue.overused,
-        "times its share used": None if queue.used_times is None else round(queue.used_times, 2),
+        words.TIMES_ITS_SHARE: None if queue.used_times is None else round(queue.used_times, 2),
         "problem": queue.problem,
         **{
             f"{kind}.{resource}": amount

@@ -16,6 +16,7 @@ from vsched.cli.plan.changes import as_document as changes_as_document
 from vsched.cli.plan.live import WhatIf
 from vsched.cli.plan.view import Document
 from vsched.cli.plan.view import as_document as plan_as_document
+from vsched.cli.plan.words import pages as words
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, short
 from vsched.cli.show.places import domain_name
@@ -35,11 +36,11 @@ RANKS = {
 }
 """What is told first of so many jobs that not all are: what a person would rather know."""
 TITLES = {
-    "waits": "stop or wait",
+    "waits": words.STOP_OR_WAIT,
     "starts": "start",
     "shrinks": "shrink",
     "grows": "grow",
-    "phase": "in another phase",
+    "phase": words.IN_ANOTHER_PHASE,
     "reason": "still wait",
 }
 USUAL = ("cpu", "memory")
@@ -51,11 +52,11 @@ def as_text(what: WhatIf, look: Look) -> RenderableType:
     parts: list[RenderableType] = [_heading(what)]
     parts += [Text(f"  {note}", style="dim") for note in what.notes[:LINES_MAX]]
     if len(what.notes) > LINES_MAX:
-        parts.append(Text(f"  and {len(what.notes) - LINES_MAX:,} more notes (-o json has them all)", style="dim"))
+        parts.append(Text(words.more_notes(len(what.notes) - LINES_MAX), style="dim"))
     if changes.submitted:
         parts.append(_titled("Submitted", _submitted(changes.submitted, look)))
     if changes.nothing:
-        return Group(*parts, Text("\nNothing is different from today."), *_ignored(what))
+        return Group(*parts, Text(words.NOTHING_DIFFERENT), *_ignored(what))
     if changes.jobs:
         parts.append(_titled(_jobs_title(changes.jobs), _jobs(changes.jobs, look)))
     if changes.binds:
@@ -136,7 +137,7 @@ def _heading(what: WhatIf) -> Text:
 
 
 def _submitted(fates: Sequence[Fate], look: Look) -> Table:
-    table = columned(("object", "pods", "", "placed", "where", "why not all"))
+    table = columned(("object", "pods", "", "placed", "where", words.WHY_NOT_ALL))
     for column in table.columns[4:]:
         column.no_wrap, column.overflow = False, "fold"
     for fate in fates[:LINES_MAX]:
@@ -212,7 +213,7 @@ def _binds(binds: Sequence[BindChange], look: Look) -> Table:
 def _evictions(evictions: Sequence[EvictionChange]) -> Table:
     table = columned(("pod", "node", "by", "for"))
     for eviction in evictions[:ROWS_MAX]:
-        action = eviction.action if eviction.then else f"no longer by {eviction.action}"
+        action = eviction.action if eviction.then else words.no_longer_by(eviction.action)
         style = "red" if eviction.then else "green"
         table.add_row(eviction.pod, eviction.node, Text(action, style=style), eviction.beneficiary)
     return _bounded(table, len(evictions), ROWS_MAX)
@@ -221,7 +222,7 @@ def _evictions(evictions: Sequence[EvictionChange]) -> Table:
 def _bounded(table: Table, count: int, most: int = LINES_MAX) -> Table:
     """The table, with a last line that says how many rows it does not have."""
     if count > most:
-        table.add_row(Text(f"and {count - most:,} more (-o json has them all)", style="dim"))
+        table.add_row(Text(words.more_rows(count - most), style="dim"))
     return table
 
 
@@ -299,7 +300,7 @@ def _short(name: str, pair: tuple[object, object]) -> tuple[object, object]:
 
 def _differing(look: Look, name: str, today: object, then: object) -> str:
     if isinstance(then, bool):
-        return name if then else f"no longer {name}"
+        return name if then else words.no_longer(name)
     return f"{name} {_pair(look, today, then)}"
 
 
@@ -307,7 +308,7 @@ def _problem(name: str, queue: QueueChange) -> Text:
     before, problem = queue.fields["problem"]
     if problem:
         return Text(f" queue {name}: {problem}", style="bold red")
-    return Text(f" queue {name}: has no problem any more" if before else "", style="green", end="\n" if before else "")
+    return Text(words.no_problem_any_more(name) if before else "", style="green", end="\n" if before else "")
 
 
 def _namespaces(changes: Changes, look: Look) -> Table:

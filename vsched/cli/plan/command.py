@@ -30,6 +30,7 @@ from vsched.cli.plan.proving import Proof, unchecked
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Planned, as_document
+from vsched.cli.plan.words import flags as words
 from vsched.cli.plan.workloads import decode_with_pods, table_for
 from vsched.cli.show.output import console_for, guarded, look_of, print_document, say
 from vsched.errors import BadInput
@@ -132,7 +133,7 @@ def command(
     on_decided = unchecked if proof is None else proof.decided
     if live or dump is not None:
         if live and dump is not None:
-            raise click.UsageError("give --live for a running cluster, or --from FILE, not both")
+            raise click.UsageError(words.LIVE_OR_FILE)
         _refuse_with_live(
             files=files,
             usage=usage,
@@ -156,10 +157,10 @@ def command(
             proof.tell()
         return
     if not files:
-        raise click.UsageError("Missing option '-f' / '--filename', or --live for a running cluster.")
+        raise click.UsageError(words.NO_FILE)
     if any(edits.values()):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name, given in edits.items() if given)
-        raise click.UsageError(f"{flags}: for running clusters (expected --live, or --from DUMP, with it)")
+        raise click.UsageError(words.for_running_clusters(flags))
     settings = _policy(config)
     note_extender(settings.policy)
     found = list(read(files, sys.stdin))
@@ -193,7 +194,7 @@ def command(
 def _refuse_with_live(**given: object) -> None:
     flags = [f"--{name.replace('_', '-')}" if name != "files" else "-f" for name, value in given.items() if value]
     if flags:
-        raise click.UsageError(f"{', '.join(flags)}: not with --live (expected --submit FILE for new objects)")
+        raise click.UsageError(words.not_with_live(", ".join(flags)))
 
 
 def _policy(config: str | None) -> Settings:
@@ -235,7 +236,7 @@ def note_extender(policy: Policy) -> None:
     """Say that a service outside is asked, and told of placements that only the plan makes."""
     conf = policy.plugin("extender")
     if conf is not None and isinstance(conf.args, ExtenderArgs) and conf.args.url_prefix:
-        say(f"vsched: calling the extender at {conf.args.url_prefix}, as a session would", err=True)
+        say(words.calling_extender(conf.args.url_prefix), err=True)
 
 
 def note_strangers(reading: Reading, manifests: Manifests) -> None:
@@ -244,7 +245,7 @@ def note_strangers(reading: Reading, manifests: Manifests) -> None:
     strangers = sorted(reading.nodes.keys() - known)
     if strangers:
         shown = ", ".join(strangers[:MOST_NAMED]) + (", …" if len(strangers) > MOST_NAMED else "")
-        say(f"vsched: --usage: no such node: {shown}", err=True)
+        say(words.no_such_nodes(shown), err=True)
 
 
 def show(planned: Planned, output: str) -> None:
@@ -261,9 +262,9 @@ def _moment(text: str) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise BadInput(f"--now: {text!r} is not a time (expected RFC 3339, such as 2026-01-31T12:00:00Z)") from None
+        raise BadInput(words.no_moment(text)) from None
     if moment.tzinfo is None:
-        raise BadInput(f"--now: {text!r} has no time zone (expected RFC 3339, such as 2026-01-31T12:00:00Z)")
+        raise BadInput(words.no_time_zone(text))
     return moment.timestamp()
 
 

@@ -11,6 +11,7 @@ import click
 from vsched.cli.ask.completing import node_names
 from vsched.cli.plan.nodes import Add, Drain, Remove
 from vsched.cli.plan.trial import Edit
+from vsched.cli.plan.words import flags as words
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -96,11 +97,9 @@ def edits_of(ctx: click.Context, values: Mapping[str, Any]) -> list[Edit]:
 
     adds, likes = values["add_nodes"], values["like"]
     if len(adds) != len(likes):
-        raise click.UsageError(
-            f"--add-nodes and --like: {len(adds)} and {len(likes)} (expected one --like NODE for each)"
-        )
+        raise click.UsageError(words.one_like_for_each(len(adds), len(likes)))
     if values["submit"].count("-") > 1:
-        raise click.UsageError("--submit: standard input can be read once only")
+        raise click.UsageError(words.STDIN_ONCE)
     making: dict[str, Callable[[Any], Edit]] = {
         "submit": submit_of,
         "drain": Drain,

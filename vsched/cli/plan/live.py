@@ -14,6 +14,7 @@ from vsched.cli.plan.moments import next_moment
 from vsched.cli.plan.proving import OnDecided, unchecked
 from vsched.cli.plan.trial import Edit, PlanTrial
 from vsched.cli.plan.view import Planned
+from vsched.cli.plan.words import pages as words
 from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from vsched.kube.client import ApiClient
 
 DUMP_PATH = "/dump"
-SAME_DIVISION = "the division among namespaces (arbitration) stays as it was"
 OUR_NAMES = ("vsched", "volcano", "")
 """Whose pods are planned for where the recording does not say; the empty name stands for pods that name none."""
 
@@ -92,15 +92,12 @@ def what_if(
         except Exception as error:  # a cycle that died of an error when it was recorded does so again
             if recording.report is not None:
                 raise
-            raise BadInput(
-                f"session {recording.head.number} ended in an error, and does so again: {recording.head.error} "
-                "(expected a session that decided; vsched replay shows the error)"
-            ) from error
+            raise BadInput(words.session_ended_in_error(recording.head.number, recording.head.error)) from error
         after = _run(then, policy or in_force, cycles, caller, on_decided)
     if caller.problem:
-        then.notes.append(f"the extender does not answer: {caller.problem}")
+        then.notes.append(words.extender_does_not_answer(caller.problem))
     if recording.snapshot.ceilings:
-        then.notes.append(SAME_DIVISION)
+        then.notes.append(words.DIVISION_STAYS)
     then.notes += after.planned.ended
     changes = changes_between(before, after, then.sent)
     return WhatIf(recording, _asked(edits, policy, config), before.planned, after.planned, changes, then.notes)
@@ -126,7 +123,7 @@ def buy_live(
     with Caller() as caller:
         ran = _run(trial, policy or in_force, cycles, caller, on_decided)
     if recording.snapshot.ceilings:
-        trial.notes.append(SAME_DIVISION)
+        trial.notes.append(words.DIVISION_STAYS)
     return bought(
         ran.final,
         policy or in_force,
@@ -139,7 +136,7 @@ def buy_live(
 
 def _policies(recording: Recording, policy: Policy | None) -> tuple[Policy, Policy | None]:
     """The policy in force, and the other one as it would be in force, if there is one."""
-    in_force = load_text(recording.policy, "the recorded policy", registry()).policy
+    in_force = load_text(recording.policy, words.RECORDED_POLICY, registry()).policy
     if policy is not None and in_force.plugin(ALLOCATION.name) is not None:
         policy = policy.with_plugin(ALLOCATION)  # the daemon arbitrates, whatever the file says
     return in_force, policy

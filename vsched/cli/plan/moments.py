@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vsched.cli.plan.words import pages as words
 from vsched.framework.times import length
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.model.plan import CycleReport
@@ -14,6 +15,6 @@ def next_moment(mirror: PaperMirror, reports: Sequence[CycleReport], now: float,
     passed = mirror.pass_time(reports[-1], now)
     if passed.ended:
         first, others = passed.ended[0].key, len(passed.ended) - 1
-        who = f"{first} and {others:,} more end" if others else f"{first} ends"
-        told.append(f"before cycle {len(reports) + 1}, {length(passed.now - now)} pass: {who} as asked")
+        who = words.more_end(first, others) if others else f"{first} ends"
+        told.append(words.time_passes(len(reports) + 1, length(passed.now - now), who))
     return passed.now

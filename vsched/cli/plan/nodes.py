@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vsched.cli.plan.trial import MOST_SHOWN, PlanTrial
+from vsched.cli.plan.words import objects as words
 from vsched.framework.words.lists import counted
 from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.nodes import cordon
@@ -27,12 +28,9 @@ class Drain:
         """Make the change."""
         trial.require("Node", self.node, self.text)
         guarded = _guarded(trial, self.node)
-        trial.notes.append(f"{self.node} is cordoned: {clear(trial, self.node, staying=True)}")
+        trial.notes.append(words.cordoned(self.node, clear(trial, self.node, staying=True)))
         if guarded:
-            trial.notes.append(
-                f"{', '.join(guarded[:MOST_SHOWN])}: allows fewer evictions than {self.node} has pods, so kubectl "
-                "drain would wait"
-            )
+            trial.notes.append(words.drain_would_wait(", ".join(guarded[:MOST_SHOWN]), self.node))
         cordon(trial.mirror, self.node, cordoned=True)
 
 
@@ -50,7 +48,7 @@ class Remove:
     def apply(self, trial: PlanTrial) -> None:
         """Make the change."""
         trial.require("Node", self.node, self.text)
-        trial.notes.append(f"{self.node} is gone: {clear(trial, self.node, staying=False)}")
+        trial.notes.append(words.gone(self.node, clear(trial, self.node, staying=False)))
         trial.mirror.lose_node(self.node)
 
 
@@ -73,12 +71,12 @@ class Add:
         trial.mirror.edit(AddNodes(self.like, self.count))
         new = next(name for name in trial.mirror.names("Node") if name not in known)
         daemons = sum(task.returns for task in trial.mirror.on(self.like)[0])
-        without = f", but without {counted(daemons, 'pod', 'pods')} of DaemonSets that would come" if daemons else ""
+        without = words.without_daemons(counted(daemons, "pod", "pods")) if daemons else ""
         nodes = counted(self.count, "node", "nodes")
-        trial.notes.append(f"{nodes} like {self.like}: same labels, taints and devices, open for pods{without}")
+        trial.notes.append(words.new_nodes(nodes, self.like, without))
         outside = _only_of(trial, self.like, new)
         if outside:
-            trial.notes.append(f"HyperNodes that list {self.like}, but would not find {new}: {', '.join(outside)}")
+            trial.notes.append(words.lists_others(self.like, new, ", ".join(outside)))
 
 
 def _only_of(trial: PlanTrial, like: str, new: str) -> list[str]:
@@ -122,11 +120,11 @@ def clear(trial: PlanTrial, name: str, *, staying: bool) -> str:
     told = [
         f"{counted(number, 'pod', 'pods')} {what}"
         for number, what in (
-            (len(again), "created again by controllers"),
-            (len(gone), "gone for good"),
-            (len(stay), "of DaemonSets or the node itself left there"),
-            (others, "of other schedulers moved elsewhere"),
+            (len(again), words.CREATED_AGAIN),
+            (len(gone), words.GONE_FOR_GOOD),
+            (len(stay), words.LEFT_THERE),
+            (others, words.MOVED_ELSEWHERE),
         )
         if number
     ]
-    return ", ".join(told) or "it had no pods"
+    return ", ".join(told) or words.NO_PODS

@@ -13,6 +13,7 @@ from vsched.cli.plan.claims import new_volume_claims
 from vsched.cli.plan.moments import next_moment
 from vsched.cli.plan.proving import OnDecided, unchecked
 from vsched.cli.plan.view import Document, Planned, as_document
+from vsched.cli.plan.words import objects as words
 from vsched.cli.show.output import say
 from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadObject
@@ -148,7 +149,7 @@ def decide_on_paper(
             reports.append(report)
             cache.settle(report)
     if caller.problem:
-        say(f"vsched: the extender does not answer: {caller.problem}", err=True)
+        say(words.extender_does_not_answer(caller.problem), err=True)
     shares = None if rounds is None else rounds.shares()
     planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares, snapshot.called)
     return OnPaper(planned, cache, policy, rounds, moment)
@@ -163,9 +164,9 @@ def _tell_of_other_schedulers(pods: Iterable[wire.Object], names: Sequence[str])
             if scheduler not in names:
                 theirs.setdefault(scheduler or "default-scheduler", []).append(pod.metadata.name)
     for scheduler, found in sorted(theirs.items()):
-        which = f"{counted(len(found), 'pod', 'pods')} of scheduler {scheduler} left out ({', '.join(found[:3])})"
+        which = words.pods_left_out(counted(len(found), "pod", "pods"), scheduler, ", ".join(found[:3]))
         say(
-            f"vsched: {which}: expected scheduler {' or '.join(filter(None, names))}; --scheduler-name says otherwise",
+            words.other_scheduler(which, " or ".join(filter(None, names))),
             err=True,
         )
 
@@ -179,6 +180,6 @@ def _tell_of_broken_trees(snapshot: Snapshot) -> None:
         trees.setdefault(why, []).append(name)
     for why, names in trees.items():
         say(
-            f"vsched: {counted(len(names), 'HyperNode', 'HyperNodes')} left out ({', '.join(names[:3])}): {why}",
+            words.hypernodes_left_out(counted(len(names), "HyperNode", "HyperNodes"), ", ".join(names[:3]), why),
             err=True,
         )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from vsched.cli.plan.told import MOST_PODS
+from vsched.cli.plan.words import objects as words
 from vsched.errors import BadInput, BadObject
 from vsched.framework.words.lists import counted
 from vsched.mirror import wire
@@ -91,12 +92,12 @@ def operated(manifest: Manifest, entry: WorkloadKind, among: ManifestIndex) -> O
     owner = _identified(manifest, entry)
     document = without_nulls(owner)
     place = ObjectPlace(document)
-    notes = [f"{path}: it is not applied to its pods here" for path in entry.passed_over if place.first(path)]
+    notes = [words.not_applied(path) for path in entry.passed_over if place.first(path)]
     if not entry.makes_pods:
-        return Operated(owner, (), (), ("its kind is not in the table of workload kinds: it gets no pods",))
+        return Operated(owner, (), (), (words.KIND_UNKNOWN,))
     facts = facts_of(entry, document)
     if facts.idle:
-        return Operated(owner, (), (), ("it is suspended or has no replicas: it gets no pods",))
+        return Operated(owner, (), (), (words.SUSPENDED,))
     pods = tuple(_pods(owner, entry, facts, place, notes))
     others = tuple(_others(owner, entry, document, among, notes))
     return Operated(owner, pods, others, notes)
@@ -115,18 +116,18 @@ def _identified(manifest: Manifest, entry: WorkloadKind) -> Manifest:
 def _pods(
     owner: Manifest, entry: WorkloadKind, facts: GangFacts, place: ObjectPlace, notes: list[str]
 ) -> Iterator[Manifest]:
-    copies = count_of(entry.copies, place, "number of copies")
+    copies = count_of(entry.copies, place, words.NUMBER_OF_COPIES)
     copies = 1 if copies is None else copies
     roles = tuple(roles_of(entry, place))
     of_roles = {label for _, role, _ in roles for each in role.label_sets for label, _ in each}
     split = () if facts.split is None else facts.split.labels
     counted_by = [label for label in split if label not in of_roles]
     if len(roles) > 1 and split and not counted_by:
-        notes.append("its roles are separate gangs that may start one after another; all are planned")
+        notes.append(words.SEPARATE_GANGS)
     total = copies * sum(role.replicas for _, role, _ in roles)
     if total > MOST_PODS:
         name = f"{owner['kind']} {owner['metadata']['name']}"
-        raise BadInput(f"{name}: {total} pods (expected {MOST_PODS} at most)")
+        raise BadInput(words.too_many_pods(name, total, MOST_PODS))
     templates = [_template(rule, role, part, copies, notes) for rule, role, part in roles]
     for copy in range(copies):
         for (_, role, _), template in zip(roles, templates, strict=True):
@@ -145,7 +146,7 @@ def _template(rule: RoleRule, role: PodRole, place: ObjectPlace, copies: int, no
     if role.replicas and not isinstance(found, dict) and not rule.fields:
         where = " or ".join(each.path for each in sources_of(rule.template)) or "anywhere"
         pods = counted(role.replicas * copies, "pod", "pods")
-        notes.append(f"{pods} of {role.name} cannot be planned for: there is no pod template at {where}")
+        notes.append(words.cannot_be_planned(pods, role.name, where))
         return None
     filled: Manifest = _with_fields(found if isinstance(found, dict) else {}, rule.fields, place)
     return filled
@@ -186,14 +187,14 @@ def _others(
             kind, name = value_of(made.reference.kind, place), place.first(made.reference.name)
             found = among.find(str(kind), owner["metadata"]["namespace"], str(name))
             if found is None:
-                notes.append(f"its {kind} {name} is not among the manifests: it gets no {made.kind}")
+                notes.append(words.not_among_manifests(kind, name, made.kind))
                 continue
             place = ObjectPlace({**document, "reference": without_nulls(found)})
         if not all(map(place.holds, made.when)):
             continue
         missing = [path for path in made.needs if place.first(path) is None]
         if missing:
-            notes.append(f"{missing[0]}: missing: it gets no {made.kind}")
+            notes.append(words.missing(missing[0], made.kind))
             continue
         yield _other(owner, made, place)
 
@@ -239,7 +240,7 @@ def value_of(sources: Sources, place: ObjectPlace) -> object:
 
 def _one_value(source: FieldSource, place: ObjectPlace) -> object:
     if source.count is not None:
-        return count_of(source.count, place, "number of pods")
+        return count_of(source.count, place, words.NUMBER_OF_PODS)
     if source.memory is not None:
         return _jvm_memory(source.memory, place)
     return source.value if source.value is not None else place.first(source.path)
@@ -255,12 +256,12 @@ def _jvm_memory(rule: JvmMemory, place: ObjectPlace) -> str:
         try:
             overhead = max(int(memory * float(str(factor or 0))), _LEAST_OVERHEAD)
         except ValueError:
-            raise BadObject(f"{factor!r} as the factor of the memory overhead (expected a number)") from None
+            raise BadObject(words.no_factor(factor)) from None
     return f"{-(-(memory + overhead) // 2**20)}Mi"
 
 
 def _jvm_bytes(value: object, path: str) -> int:
     found = _JVM_AMOUNT.fullmatch(str(value))
     if found is None:
-        raise BadObject(f"{path}: {str(value)[:40]!r} (expected the memory of a JVM, as 512m or 4g)")
+        raise BadObject(words.no_jvm_memory(path, str(value)[:40]))
     return int(found[1]) * _JVM_UNITS[found[2].lower()]

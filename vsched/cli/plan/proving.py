@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from vsched.cli.plan.words import pages as words
 from vsched.cli.show.drawing import count_text
 from vsched.cli.show.output import say
 from vsched.cli.verify.run import together
@@ -39,4 +40,4 @@ class Proof:
         if broken:
             raise VschedError("\n".join(broken))
         checks = count_text(sum(one.looked_at for one in found), "check", "checks")
-        say(f"vsched: {checks}, no violations", err=True)
+        say(words.no_violations(checks), err=True)

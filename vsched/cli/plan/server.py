@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from vsched.cli.plan.told import MOST_PODS, WORKLOADS
+from vsched.cli.plan.words import objects as words
 from vsched.errors import BadInput
 from vsched.mirror.ingest.budgets import LIMITS
 from vsched.mirror.wire.manifests import group_and_kind
@@ -129,7 +130,7 @@ class PaperServer:
         spec = stored.get("spec") or {}
         pods = max(spec.get("replicas") or 0, spec.get("parallelism") or 0)
         if kind.kind in WORKLOADS and pods > MOST_PODS:
-            raise BadInput(f"{kind.kind} {stored['metadata']['name']}: {pods} pods (expected {MOST_PODS} at most)")
+            raise BadInput(words.too_many_pods(f"{kind.kind} {stored['metadata']['name']}", pods, MOST_PODS))
         if kind.kind not in WORKLOADS:
             return Made(stored, ())
         others: list[Obj] = []

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from vsched.cli.plan.trial import PlanTrial, instead
+from vsched.cli.plan.words import flags as words
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.mirror.whatif.nodes import cordon
 from vsched.model.amounts.resources import is_schedulable, parse_amount
@@ -17,7 +18,6 @@ from vsched.model.queues.queue import CLOSED, CLOSING, OPEN
 from vsched.sim.store.api_errors import Failure
 
 Manifest = dict[str, Any]
-EXPECTED = "expected queue/NAME.FIELD=VALUE, podgroup/NAMESPACE/NAME.FIELD=VALUE or node/NAME.FIELD=VALUE"
 
 
 class SettableKind(NamedTuple):
@@ -49,12 +49,12 @@ def _number(value: str) -> int:
     try:
         return int(value)
     except ValueError:
-        raise ValueError("expected a whole number") from None
+        raise ValueError(words.EXPECTED_WHOLE_NUMBER) from None
 
 
 def _boolean(value: str) -> bool:
     if value not in ("true", "false"):
-        raise ValueError("expected true or false")
+        raise ValueError(words.EXPECTED_TRUE_OR_FALSE)
     return value == "true"
 
 
@@ -139,10 +139,7 @@ class Setting:
         found = {"Queue": mirror.queue, "PodGroup": mirror.group, "Node": mirror.node}[self.kind.name](self.name)
         assert found is not None, self.name
         if mirror.is_made(self.name) and self.kind.name == "PodGroup":
-            raise BadInput(
-                f"{self.text}: this PodGroup only records what its pods and their workload say (expected one that "
-                "somebody has made)"
-            )
+            raise BadInput(words.only_records(self.text))
         return found
 
     def _changed(self, manifest: Manifest) -> Manifest:
@@ -156,10 +153,10 @@ def setting_of(text: str) -> Setting:
     target, equals, value = text.partition("=")
     word, slash, rest = target.partition("/")
     if not (equals and slash):
-        raise BadInput(f"{asked}: {EXPECTED}")
+        raise BadInput(f"{asked}: {words.EXPECTED_SETTING}")
     kind = KINDS.get(word)
     if kind is None:
-        raise BadInput(f"{asked}: {word!r} cannot be set {instead(word, list(KINDS))}")
+        raise BadInput(words.cannot_be_set(asked, word, instead(word, list(KINDS))))
     name, found, key = _field(kind, rest, asked)
     try:
         read = found.read(value) if value else None
@@ -173,9 +170,7 @@ def setting_of(text: str) -> Setting:
 def _check_amount(resource: str, quantity: str) -> None:
     """Raise ValueError or BadQuantity unless this is an amount of a resource that is scheduled."""
     if not is_schedulable(resource.removeprefix("requests.").removeprefix("limits.")):
-        raise ValueError(
-            f"{resource!r} is no resource that pods are placed by (expected cpu, memory, example.com/gpu …)"
-        )
+        raise ValueError(words.no_resource(resource))
     parse_amount(resource, quantity)
 
 
@@ -196,8 +191,8 @@ def _missing(kind: SettableKind, rest: str) -> str:
     head = rest.rpartition("/")[2].partition(".")[2].partition(".")[0]
     known = [name.rstrip(".") + (".NAME" if name.endswith(".") else "") for name in kind.fields]
     if not head:
-        return EXPECTED
-    return f"{kind.name} has no field {head!r} that can be set {instead(head, known)}"
+        return words.EXPECTED_SETTING
+    return words.no_field(kind.name, head, instead(head, known))
 
 
 def _with(found: Any, path: tuple[str, ...], value: object) -> Manifest:

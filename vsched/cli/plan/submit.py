@@ -12,6 +12,7 @@ from vsched.cli.plan.server import Made
 from vsched.cli.plan.told import PODLESS, WORKLOADS, as_told, is_vcjob, names_scheduler
 from vsched.cli.plan.trial import POD_GROUPS, PlanTrial, Sent
 from vsched.cli.plan.vcjobs import expanded
+from vsched.cli.plan.words import objects as words
 from vsched.errors import BadInput, BadObject
 from vsched.framework.words.lists import counted
 from vsched.mirror import wire
@@ -26,7 +27,6 @@ Manifest = dict[str, Any]
 DEFAULT_SCHEDULER = "default-scheduler"
 GROUP_KINDS = frozenset({*POD_GROUPS, "Queue"})
 """Kinds of which is told what became of them."""
-NO_NAMESPACE = "namespace {} does not exist yet: create it first"
 REPLACED = frozenset({"PodGroup", "Queue", "HyperNode"})
 """Kinds that may be there already: they are then replaced, as by ``kubectl apply``."""
 
@@ -59,7 +59,7 @@ def submit_of(file: str) -> Submit:
     """The objects of a file, ``-`` for standard input; raises BadInput where it cannot be read."""
     objects = tuple(with_names(read((file,), sys.stdin)))
     if not objects:
-        raise BadInput(f"{'stdin' if file == STDIN else file}: nothing in it (expected Kubernetes objects)")
+        raise BadInput(words.nothing_in_it("stdin" if file == STDIN else file))
     for origin, manifest in objects:
         _check(origin, manifest)
     return Submit(file, objects)
@@ -69,11 +69,11 @@ def _check(origin: Origin, manifest: Manifest) -> None:
     """Raise BadObject unless the object says what it is called, in text."""
     metadata = manifest.get("metadata")
     if not isinstance(metadata, dict) or not (metadata.get("name") or metadata.get("generateName")):
-        raise BadObject(f"{origin}: {manifest['kind']}: metadata.name: missing (expected text)")
+        raise BadObject(words.no_name(origin, manifest["kind"]))
     texts = {f"metadata.{name}": metadata.get(name) for name in ("name", "generateName", "namespace")}
     for where, text in {**texts, "apiVersion": manifest.get("apiVersion")}.items():
         if text is not None and not isinstance(text, str):
-            raise BadObject(f"{origin}: {manifest['kind']}: {where}: {text!r} (expected text)")
+            raise BadObject(words.no_text(origin, manifest["kind"], where, text))
 
 
 def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
@@ -88,21 +88,21 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
     kind = trial.server.kind_of(manifest)
     versions = trial.server.served(manifest) if kind is None else []
     if versions:
-        asked = f'no kind "{manifest["kind"]}" is served in version "{manifest["apiVersion"]}"'
+        asked = words.not_served(manifest["kind"], manifest["apiVersion"])
         raise BadInput(f"{origin}: {asked} (expected {', '.join(versions)})")
     is_template = kind is not None and kind.kind == TEMPLATE
     if kind is None or not (is_template or _makes_difference(kind)):
         trial.ignored[manifest["kind"]] = trial.ignored.get(manifest["kind"], 0) + 1
         if kind is None or kind.kind in PODLESS:
-            trial.notes.append(f"{origin}: {manifest['kind']}: it gets no pods here")
+            trial.notes.append(words.no_pods_here(origin, manifest["kind"]))
         return
     wanted = _addressed(kind, manifest)
     namespace = wanted["metadata"].get("namespace", "")
     if namespace and trial.server.ensure_namespace(namespace):
-        trial.notes.append(NO_NAMESPACE.format(namespace))
+        trial.notes.append(words.no_namespace(namespace))
     try:
         if _stays(trial, kind, wanted):
-            trial.notes.append(f"{kind.kind} {wanted['metadata']['name']} exists already and stays as it is")
+            trial.notes.append(words.stays(kind.kind, wanted["metadata"]["name"]))
             return
         if _is_there(trial, kind, wanted):
             _replace(trial, wanted)
@@ -125,7 +125,7 @@ def _submit_operated(trial: PlanTrial, origin: Origin, manifest: Manifest, entry
     trial.notes += [f"{origin}: {owner['kind']} {owner['metadata']['name']}: {note}" for note in made.notes]
     namespace = owner["metadata"]["namespace"]
     if trial.server.ensure_namespace(namespace):
-        trial.notes.append(NO_NAMESPACE.format(namespace))
+        trial.notes.append(words.no_namespace(namespace))
     try:
         trial.mirror.tell(owner)
     except BadObject as error:
@@ -183,10 +183,10 @@ def _is_there(trial: PlanTrial, kind: Kind, wanted: Manifest) -> bool:
     """Whether an object of that name is there that is to be replaced; raises Failure where it cannot be."""
     name, namespace = wanted["metadata"].get("name", ""), wanted["metadata"].get("namespace", "")
     if kind.kind == "Pod" and trial.mirror.has_pod(namespace, name):
-        raise Failure(409, "AlreadyExists", f'pods "{name}" already exists')
+        raise Failure(409, "AlreadyExists", words.pod_exists(name))
     if _is_native(kind):
         if trial.mirror.has_native(native_key(namespace, name, composite=kind.kind != "PodGroup")):
-            raise Failure(409, "AlreadyExists", f'{kind.plural}.{kind.group} "{name}" already exists')
+            raise Failure(409, "AlreadyExists", words.object_exists(kind.plural, kind.group, name))
         return False
     key = f"{namespace}/{name}" if kind.namespaced else name
     return kind.kind in REPLACED and key in trial.mirror.names(kind.kind)
@@ -208,7 +208,7 @@ def _replace(trial: PlanTrial, wanted: Manifest) -> None:
     annotations = metadata.get("annotations", before["metadata"]["annotations"])
     mirror.tell({**before, "metadata": {**before["metadata"], "annotations": annotations}, "spec": after["spec"]})
     if not any((one.kind, one.name) == (wanted["kind"], key) for one in trial.sent):
-        trial.notes.append(f"{wanted['kind']} {key} exists already: its spec would be replaced")
+        trial.notes.append(words.spec_replaced(wanted["kind"], key))
         if wanted["kind"] in GROUP_KINDS:
             trial.sent.append(Sent(wanted["kind"], key))
 
@@ -227,21 +227,15 @@ def _admit(trial: PlanTrial, origin: Origin, kind: Kind, made: Made, named: bool
             trial.mirror.tell(obj)
     trial.mirror.bind_volumes(_name_of(obj) for obj in objects if obj["kind"] == VOLUME_CLAIM)
     if there:
-        trial.notes.append(
-            f"{origin}: {counted(there, 'pod', 'pods')} of {kind.kind} {sent.name} seem to exist already: "
-            "these are added"
-        )
+        trial.notes.append(words.seem_to_exist(origin, counted(there, "pod", "pods"), kind.kind, sent.name))
     strangers = sorted({_scheduler_of(pod) or DEFAULT_SCHEDULER for pod in pods if not _is_ours(trial, pod)})
     if strangers:
-        trial.notes.append(
-            f"{origin}: {counted(len(pods), 'pod', 'pods')} left to scheduler {', '.join(strangers)} "
-            "(--scheduler-name NAME plans them)"
-        )
+        trial.notes.append(words.left_to(origin, counted(len(pods), "pod", "pods"), ", ".join(strangers)))
     sent.pods += [pod["metadata"]["uid"] for pod in pods if _is_ours(trial, pod)]
     if kind.kind == "StatefulSet" and made.obj["spec"].get("podManagementPolicy") != "Parallel" and len(pods) > 1:
-        trial.notes.append(f"{origin}: StatefulSet {sent.name} starts its pods one after another; all are planned")
+        trial.notes.append(words.statefulset_starts(origin, sent.name))
     if made.refused:
-        trial.notes.append(f"{origin}: {kind.kind} {sent.name}: no more than {len(pods)} of its pods: {made.refused}")
+        trial.notes.append(words.no_more_pods(origin, kind.kind, sent.name, len(pods), made.refused))
     joined = _join(trial, sent.pods)
     if _is_in_tree(kind, made.obj):
         return  # what becomes of it is told with its tree
@@ -276,10 +270,7 @@ def _refuse_part_of_tree(trial: PlanTrial, origin: Origin, obj: Manifest) -> Non
     else:
         return
     if tree:
-        raise BadInput(
-            f"{origin}: {obj['kind']} {_name_of(obj)}: it would belong to {title_of(tree)}, which exists already "
-            "(expected all groups and pods of a tree together)"
-        )
+        raise BadInput(words.belongs_to_existing(origin, obj["kind"], _name_of(obj), title_of(tree)))
 
 
 def _with_claims(trial: PlanTrial, origin: Origin, objects: list[Manifest]) -> list[Manifest]:
@@ -291,14 +282,9 @@ def _with_claims(trial: PlanTrial, origin: Origin, objects: list[Manifest]) -> l
         complete += [told, *(_with_uid(claim) for claim in claims)]
         missing |= dict.fromkeys(missing_templates(obj, trial.claims.templates) if obj["kind"] == "Pod" else ())
         if obj["kind"] == VOLUME_CLAIM and obj["spec"].get("storageClassName") is None:
-            trial.notes.append(
-                f"{origin}: PersistentVolumeClaim {_name_of(obj)} names no storage class, and the cluster's "
-                "default is not known here"
-            )
+            trial.notes.append(words.no_storage_class(origin, _name_of(obj)))
     for name in missing:
-        trial.notes.append(
-            f"{origin}: ResourceClaimTemplate {name} is not submitted with it: its claims are not created"
-        )
+        trial.notes.append(words.no_template(origin, name))
     return complete
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from vsched.cli.allocations.view import as_table
 from vsched.cli.plan.view import Planned, quantities
+from vsched.cli.plan.words import pages as words
 from vsched.cli.show.drawing import look_for
 from vsched.cli.show.places import domain_name
 from vsched.framework.times import length
@@ -41,11 +42,11 @@ def as_text(planned: Planned, width: int, *, unicode: bool = True) -> Renderable
         parts.append(_places(placed, planned.called))
     queues = [last.queues[name].shown for name in sorted(last.queues)]
     parts.append(_queues(queues, planned.queues, padding=1 if width >= WIDE_COLUMNS else 0))
-    parts.append(Text("share: dominant share of what the queue deserves", style="dim"))
+    parts.append(Text(words.SHARE_OF_DESERVED, style="dim"))
     parts += [_problem(queue) for queue in queues if queue.problem]
     if last.namespaces:
         parts.append(_namespaces(last.namespaces))
-        parts.append(Text("share: dominant share of the cluster", style="dim"))
+        parts.append(Text(words.SHARE_OF_CLUSTER, style="dim"))
     if planned.shares is not None:
         look = look_for(width, wide=False, unicode=unicode)
         parts += [Text("\nAllocations", style="italic"), as_table(planned.shares, look, planned.now)]
@@ -82,8 +83,8 @@ class Decision(NamedTuple):
 def _decisions(number: int, cycles: int, report: CycleReport) -> RenderableType:
     found = list(_found(report))
     if not found:
-        return Text(f"Cycle {number} of {cycles} decides nothing.")
-    table = Table(title=f"Decisions of cycle {number} of {cycles}", title_justify="left", show_edge=False)
+        return Text(words.decides_nothing(number, cycles))
+    table = Table(title=words.decisions(number, cycles), title_justify="left", show_edge=False)
     for heading in ("decision", "pod", "node", "why"):
         table.add_column(heading, no_wrap=heading == "decision", overflow="fold")
     rows: dict[object, list[Decision]] = {}
@@ -93,7 +94,7 @@ def _decisions(number: int, cycles: int, report: CycleReport) -> RenderableType:
         beneficiary = _and_more(one.beneficiary for one in alike)
         why = f"{alike[0].note} for {beneficiary}" if beneficiary else alike[0].note or alike[0].claims
         if alike[0].claims and len(alike) > 1:
-            why = "with volumes and devices of their own"
+            why = words.OWN_VOLUMES
         table.add_row(alike[0].kind, _and_more(one.pod for one in alike), _and_more(one.node for one in alike), why)
     return table
 
@@ -116,14 +117,14 @@ def _asked(evict: Evict) -> str:
     """``asked to end within 10m: ``; empty where the pod is evicted at once."""
     if not evict.asks:
         return ""
-    return f"asked to end within {length(evict.wait)}: " if evict.wait else "asked to end: "
+    return words.asked_to_end_within(length(evict.wait)) if evict.wait else words.ASKED_TO_END
 
 
 def _claims(plan: ClaimPlan | None) -> str:
     """``volume pv-1, a new volume for data, devices n1/gpu-0 and 1 more``."""
     if plan is None:
         return ""
-    told = [f"volume {one.volume}" if one.volume else f"a new volume for {_name(one.claim)}" for one in plan.volumes]
+    told = [f"volume {one.volume}" if one.volume else words.new_volume(_name(one.claim)) for one in plan.volumes]
     devices = [f"{each.device.pool}/{each.device.device}" for one in plan.devices for each in one.allocation.devices]
     if devices:
         told.append(f"device{'s' if len(devices) > 1 else ''} {_and_more(devices)}")
@@ -144,7 +145,7 @@ def _group(report: CycleReport, job: str) -> str:
 
 
 def _reservation(one: Nominate) -> str:
-    return "reserved while other pods leave" if one.node else "no node is reserved for it any more"
+    return words.RESERVED if one.node else words.NOT_RESERVED
 
 
 def _and_more(names: Iterable[str]) -> str:
@@ -163,7 +164,7 @@ def _waits(job: JobOutcome) -> bool:
 
 def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable], called: Callable[[str], str]) -> Table:
     table = Table(title="\nWaiting", title_justify="left", show_edge=False)
-    table.add_column("job or pod", overflow="fold")
+    table.add_column(words.JOB_OR_POD, overflow="fold")
     table.add_column("phase", no_wrap=True)
     table.add_column("ready", justify="right", no_wrap=True)
     table.add_column("why")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from vsched.cli.plan.claims import Known
 from vsched.cli.plan.operators import ManifestIndex
+from vsched.cli.plan.words import flags as words
 from vsched.errors import BadInput
 from vsched.mirror.whatif.editor import ClusterEditor
 
@@ -97,15 +98,15 @@ class PlanTrial:
         """Raise BadInput, with what there is, unless there is an object of this name."""
         known = self.mirror.names(kind)
         if name not in known:
-            raise BadInput(f"{asked}: there is no {kind} {name!r} {instead(name, known)}")
+            raise BadInput(words.no_object(asked, kind, name, instead(name, known)))
 
 
 def instead(name: str, known: list[str]) -> str:
     """What may have been meant by a name that is unknown, else what there is, in brackets."""
     close = get_close_matches(name, known, n=1)
     if close:
-        return f"(did you mean {close[0]!r}?)"
+        return words.did_you_mean(close[0])
     if not known:
-        return "(there are none)"
+        return words.THERE_ARE_NONE
     rest = f" and {len(known) - MOST_SHOWN} more" if len(known) > MOST_SHOWN else ""
-    return f"(expected one of {', '.join(known[:MOST_SHOWN])}{rest})"
+    return words.expected_one_of(", ".join(known[:MOST_SHOWN]), rest)

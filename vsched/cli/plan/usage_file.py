@@ -13,12 +13,12 @@ from typing import Any
 import yaml
 
 from vsched import files
+from vsched.cli.plan.words import flags as words
 from vsched.errors import BadInput
 from vsched.model.nodes.usage import Figures, NodeUsage, Reading, period_seconds
 from vsched.yamltext import check_aliases, is_too_deep
 
 _RESOURCES = ("cpu", "memory")
-_BY_NODE = "expected node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}"
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -27,36 +27,36 @@ def read_usage(path: str, now: float) -> Reading:
     try:
         text = files.text(path)
         if is_too_deep(text):
-            raise BadInput(f"{path}: nested too deeply ({_BY_NODE})")
+            raise BadInput(words.nested_too_deeply(path))
         check_aliases(text)
         found = yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError) as error:
         raise BadInput(f"{path}: not YAML or JSON: {' '.join(str(error).split())}") from None
-    nodes = dict(_mapping(path, "", found, _BY_NODE))
+    nodes = dict(_mapping(path, "", found, words.BY_NODE))
     return Reading(now, {name: _usage(path, name, said, now) for name, said in nodes.items()})
 
 
 def _usage(path: str, name: str, said: Any, now: float) -> NodeUsage:
     figures: dict[str, dict[str, Figures]] = {}
-    for resource, periods in _mapping(path, name, said, _BY_NODE):
+    for resource, periods in _mapping(path, name, said, words.BY_NODE):
         at = f"{name}.{resource}"
         if resource not in _RESOURCES:
-            raise BadInput(f"{path}: {at}: unknown resource (expected {' or '.join(_RESOURCES)})")
+            raise BadInput(words.unknown_resource(path, at, " or ".join(_RESOURCES)))
         figures[resource] = {
             period: _figures(path, f"{at}.{period}", period, figure)
-            for period, figure in _mapping(path, at, periods, "expected figures by period, such as {5m: 63.0}")
+            for period, figure in _mapping(path, at, periods, words.BY_PERIOD)
         }
     return NodeUsage(now, figures.get("cpu", {}), figures.get("memory", {}))
 
 
 def _figures(path: str, at: str, period: str, said: Any) -> Figures:
     if period_seconds(period) is None:
-        raise BadInput(f"{path}: {at}: {period!r} is no period (expected a number and s, m or h, such as 5m)")
+        raise BadInput(words.no_period(path, at, period))
     if not isinstance(said, dict):
         return Figures(_percent(path, at, said))
     unknown = next((key for key in said if key not in ("average", "spread")), None)
     if unknown is not None or "average" not in said:
-        raise BadInput(f"{path}: {at}: expected percent, or {{average: 63.0, spread: 12.5}}, got {said!r:.100}")
+        raise BadInput(words.no_figures(path, at, said))
     return Figures(
         _percent(path, f"{at}.average", said["average"]), _percent(path, f"{at}.spread", said.get("spread", 0))
     )
@@ -65,7 +65,7 @@ def _figures(path: str, at: str, period: str, said: Any) -> Figures:
 def _percent(path: str, at: str, said: Any) -> float:
     number = float(said) if isinstance(said, int | float) and not isinstance(said, bool) else None
     if number is None or not isfinite(number) or not 0.0 <= number <= 100.0:
-        raise BadInput(f"{path}: {at}: {said!r:.100} (expected percent, a number from 0 to 100)")
+        raise BadInput(words.no_percent(path, at, said))
     return number
 
 
@@ -74,5 +74,5 @@ def _mapping(path: str, at: str, said: Any, expected: str) -> Iterator[tuple[str
         raise BadInput(f"{path}: {at + ': ' if at else ''}{expected}, got {said!r:.100}")
     for key, value in said.items():
         if not isinstance(key, str):
-            raise BadInput(f"{path}: {at + '.' if at else ''}{key}: {expected}; this name is not text, quote it")
+            raise BadInput(words.no_text(path, at + "." if at else "", key, expected))
         yield key, value

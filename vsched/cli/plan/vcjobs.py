@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from vsched.cli.plan.told import MOST_PODS
+from vsched.cli.plan.words import objects as words
 from vsched.controllers.vcjobs.podgroup import podgroup_of
 from vsched.controllers.vcjobs.pods import pod_of
 from vsched.controllers.vcjobs.read import job_of
@@ -39,12 +40,12 @@ def expanded(origin: Origin, manifest: Manifest, priorities: Mapping[str, int]) 
     if job.refusals:
         raise BadInput(f"{origin}: Job {name}: {'; '.join(job.refusals)}")
     if job.replicas > MOST_PODS:
-        raise BadInput(f"{origin}: Job {name}: {job.replicas} pods (expected {MOST_PODS} at most)")
+        raise BadInput(words.too_many_pods(f"{origin}: Job {name}", job.replicas, MOST_PODS))
     tasks = startable(job, ())
     waiting = [task.name for task in job.tasks if task not in tasks]
     made = [podgroup_of(gang_of(VcjobView(job, {})), priorities), *claims_of(job)]
     made += [pod_of(job, task, index) for task in tasks for index in range(task.replicas)]
-    later = f"{counted(len(waiting), 'task', 'tasks')} without pods yet, as others come first: {', '.join(waiting)}"
+    later = words.tasks_without_pods(counted(len(waiting), "task", "tasks"), ", ".join(waiting))
     return [_identified(each) for each in made], later if waiting else ""
 
 

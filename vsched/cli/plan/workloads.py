@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, with_claims
 from vsched.cli.plan.operators import ManifestIndex, may_concern, operated_at, operator_kind
 from vsched.cli.plan.told import PODLESS, WORKLOADS, as_told, is_vcjob, names_scheduler
+from vsched.cli.plan.words import objects as words
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
 from vsched.framework.words.lists import counted
@@ -71,7 +72,7 @@ def _with_pods(manifests: Manifests, found: list[Found], table: WorkloadTable) -
         if _uid(manifest) and (entry or _is_workload(manifest) or is_vcjob(manifest)):
             complete.append((origin, manifest))
             if entry is None and _uid(manifest) not in owners and _replicas(manifest):
-                _say(origin, manifest, "it comes from a cluster, but none of its pods is among the manifests")
+                _say(origin, manifest, words.FROM_A_CLUSTER)
         elif entry is not None:
             complete += maker.made_by_operator(origin, manifest, entry)
         elif is_vcjob(manifest):
@@ -81,7 +82,7 @@ def _with_pods(manifests: Manifests, found: list[Found], table: WorkloadTable) -
         else:
             complete.append((origin, manifest))
             if _makes_pods(manifest):
-                _say(origin, manifest, "it gets no pods here")
+                _say(origin, manifest, words.NO_PODS_HERE)
     # Claims of a StatefulSet that are there already are not made again: of two with one name, the last counts.
     claims = [one for one in found if one[1]["kind"] == VOLUME_CLAIM]
     return [*complete, *claims]
@@ -170,7 +171,7 @@ class _Maker:
         kind = self._server.kind_of(manifest)
         if kind is None:
             versions = ", ".join(self._server.served(manifest))
-            asked = f'no kind "{manifest["kind"]}" is served in version "{manifest["apiVersion"]}"'
+            asked = words.not_served(manifest["kind"], manifest["apiVersion"])
             raise BadInput(f"{origin}: {asked} (expected {versions})")
         metadata = {"namespace": "default", **manifest["metadata"]}
         self._server.ensure_namespace(metadata["namespace"])
@@ -222,7 +223,7 @@ def _told_of_quotas(origin: Origin, made: Made) -> Sequence[Manifest]:
     """What is made of an object, and a word on stderr where quotas keep it from more."""
     if made.refused:
         pods = sum(obj["kind"] == "Pod" for obj in made.others)
-        _say(origin, made.obj, f"no more than {counted(pods, 'pod', 'pods')} of it: {made.refused}")
+        _say(origin, made.obj, words.no_more(counted(pods, "pod", "pods"), made.refused))
     return made.others
 
 

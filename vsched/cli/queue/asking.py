@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from vsched.cli.queue import words
 from vsched.cli.queue.source import Queues, QueueView, podgroup_phases, read_queues, view_of
 from vsched.cli.queue.view import remaining
 from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, QueueState, refusal_of
@@ -29,7 +30,7 @@ async def ask(client: ApiClient, name: str, action: str, wait_seconds: float, na
     if refusal:
         raise BadInput(f"queue {name}: {refusal}")
     if _is_so(queue, action):
-        return f"queue {name} is already {await _outlook(client, queue)}"
+        return words.is_already(name, await _outlook(client, queue))
     asked = await _request(client, queue, action, namespace or client.connection.namespace)
     if not wait_seconds:
         return f"queue {name}: asked, by {asked}"
@@ -75,10 +76,7 @@ async def _answer(client: ApiClient, before: QueueView, action: str, asked: str,
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         state = before.state or "without a state"
-        raise Unavailable(
-            f"queue {before.name}: asked, by {asked}, and still {state} after {seconds:g} s "
-            "(is vsched running, and does its --command-namespace include that namespace?)"
-        ) from None
+        raise Unavailable(words.still(before.name, asked, state, seconds)) from None
 
 
 def _is_so(queue: QueueView, action: str) -> bool:

@@ -13,6 +13,7 @@ from vsched.cli.ask.daemon import daemon_flags, target_beside
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.periods import DAY_SECONDS, TimeSpan
 from vsched.cli.flags.suggesting import SuggestingGroup
+from vsched.cli.queue import words
 from vsched.cli.show.output import Output, output_flags, output_flags_of, say
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Dimensions(click.ParamType[tuple[str, ...]]):
         given = value if isinstance(value, tuple) else tuple(name.strip() for name in str(value).split(","))
         for name in given:
             if name not in DIMENSIONS:
-                self.fail(f"{name!r} (expected some of {', '.join(DIMENSIONS)}, with commas between them)", param, ctx)
+                self.fail(words.no_dimension(name, ", ".join(DIMENSIONS)), param, ctx)
         return tuple(name for name in DIMENSIONS if name in given)
 
 
@@ -147,10 +148,10 @@ def history(name: str, span: str, target: DaemonTarget, output: Output) -> None:
         output.show(lambda: to_builtins(found), lambda look: table(found, look))
 
 
-def _commanding(verb: str, action: str, says: str) -> None:
+def _commanding(verb: str, action: str, help: str) -> None:
     """Add ``vsched queue VERB``, which asks for an action of Volcano's Commands."""
 
-    @command.command(verb, help=says, epilog=f"Example:  vsched queue {verb} research")
+    @command.command(verb, help=help, epilog=f"Example:  vsched queue {verb} research")
     @click.argument("name", shell_complete=queue_names)
     @cluster_flags
     @click.option(
@@ -173,5 +174,5 @@ def _commanding(verb: str, action: str, says: str) -> None:
         say(with_client(cluster, lambda client: ask(client, name, action, wait_seconds, namespace)))
 
 
-_commanding("open", "OpenQueue", "Open a queue and the child queues that were closed with it.")
-_commanding("close", "CloseQueue", "Close a queue and its child queues: running jobs go on, no new ones start.")
+_commanding("open", "OpenQueue", help="Open a queue and the child queues that were closed with it.")
+_commanding("close", "CloseQueue", help="Close a queue and its child queues: running jobs go on, no new ones start.")

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from vsched.cli.ask.daemon import ask_daemon, decoded, expect_leader
 from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.queue import words
 from vsched.cli.queue.usage import span_text
 from vsched.cli.show.columns import GAP, named
 from vsched.cli.show.drawing import BLOCKS, PLAIN_BLOCKS, Look
@@ -57,8 +58,8 @@ def points_for(output: Output, *, one: bool) -> int:
 def history_table(found: ShareSeries, look: Look) -> RenderableType:
     """A line a queue: what it holds now, held on average, deserves and waits for, and the curve of what it held."""
     if not found.queues:
-        return Text("there is no data yet")
-    table = _table(["queue", "held", "mean", "most", "deserved", "waiting", f"held over the last {found.span}"])
+        return Text(words.NO_DATA)
+    table = _table(["queue", "held", "mean", "most", "deserved", "waiting", words.held_over(found.span)])
     top = max((value for one in found.queues for value in one.held if value is not None), default=0.0)
     for one in found.queues:
         name = Text(WHOLE, style="dim") if not one.queue else named(one.queue, unicode=look.unicode)
@@ -138,14 +139,11 @@ def _dim(found: ShareSeries, top: float) -> Iterator[Text]:
 
 
 def _remarks(found: ShareSeries, top: float) -> Iterator[str]:
-    yield (
-        f"dominant shares of the cluster, with the queues below; each point is the mean of "
-        f"{span_text(found.step_seconds)}; a full cell is {_percent(top)}"
-    )
+    yield (words.shares_explained(span_text(found.step_seconds), _percent(top)))
     if any(found.hourly):
         until = found.begins + (len(found.hourly) - found.hourly[::-1].index(True)) * found.step_seconds
         began = time.strftime("%m-%d %H:%M", time.localtime(until))
-        yield f"before {began}, when this daemon began to lead, only hourly means of what was held are known"
+        yield words.hourly_before(began)
     if found.left_out:
         queues = "queue has" if found.left_out == 1 else "queues have"
-        yield f"{found.left_out} more {queues} no history: there are too many"
+        yield words.no_history(found.left_out, queues)

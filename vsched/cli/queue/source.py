@@ -7,9 +7,11 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
+from vsched.cli import words as shared
 from vsched.cli.ask.cluster import Obj, allocatable_of_nodes, objects_of
 from vsched.cli.ask.daemon import answer_if_any, page_of
 from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.queue import words
 from vsched.controllers.queues import STATE_WISH
 from vsched.errors import BadInput, BadQuantity
 from vsched.kube.client import ApiClient
@@ -76,7 +78,7 @@ class Queues:
         found = self.by_name.get(name)
         if found is None:
             close = get_close_matches(name, self.by_name, 1)
-            raise BadInput(f"queue {name!r} does not exist" + (f"; did you mean {close[0]!r}?" if close else ""))
+            raise BadInput(words.no_queue(name) + (shared.did_you_mean(close[0]) if close else ""))
         return found
 
     def below(self, name: str) -> list[str]:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from vsched.cli.ask.daemon import ask_daemon, decoded
 from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.queue import words
 from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import GAP, USUAL
 from vsched.cli.show.drawing import Look, bar, count_text
@@ -51,7 +52,7 @@ def showback_of(file: Path, seconds: float, by: Sequence[str]) -> Showback:
 def usage_table(found: Showback, look: Look) -> RenderableType:
     """A line for each of those told apart, the largest share first, and what the cluster had."""
     if not found.counted_seconds:
-        return Text("nothing has been counted yet")
+        return Text(words.NOTHING_COUNTED)
     resources = _columns(found, look)
     table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
     for name in found.by:
@@ -109,11 +110,11 @@ def _name(row: UsageRow, dimension: str) -> str:
 
 def _remarks(found: Showback, shown: int) -> Iterator[str]:
     if len(found.rows) > shown:
-        yield f"and {len(found.rows) - shown} more (-o wide and -o csv have all)"
+        yield words.more_rows(len(found.rows) - shown)
     counted = found.counted_seconds
-    missing = f", of which {span_text(counted)} were counted" if counted < 0.99 * found.span_seconds else ""
+    missing = words.of_which_counted(span_text(counted)) if counted < 0.99 * found.span_seconds else ""
     told = count_text(len(found.rows), "line", "lines")
-    yield f"the last {span_text(found.span_seconds)}{missing}; {told}; share: the largest part of what the cluster had"
+    yield words.of_the_last(span_text(found.span_seconds), missing, told)
 
 
 def _cell(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from vsched.cli.queue import words
 from vsched.cli.queue.source import COUNTED, Named, Queues, QueueView
 from vsched.cli.show.amounts import amounts_table, facts, one_line, scarcest, with_bar
 from vsched.cli.show.columns import NAMES, QUEUE, QUEUE_COUNTS, USUAL, columned, named
@@ -100,7 +101,7 @@ def as_table(
 ) -> RenderableType:
     """All queues, children indented below their parents, or some of these rows of the tree."""
     if not queues.by_name:
-        return Text("there are no queues")
+        return Text(words.NO_QUEUES)
     extra = scarcest_resource(queues)
     resources = [*USUAL, *([extra] if extra is not None else [])]
     counted = COUNTED if look.wide else ()
@@ -158,7 +159,7 @@ def as_page(queues: Queues, queue: QueueView, phases: Mapping[str, int], look: L
         ("weight", str(queue.weight)),
         ("priority", _priority(queue)),
         ("reclaimable", "yes" if queue.reclaimable else "no"),
-        ("share", "-" if queue.share is None else f"{queue.share:.0%} of what it deserves"),
+        ("share", "-" if queue.share is None else words.share_of_deserved(queue.share)),
         ("PodGroups", ", ".join(f"{count} {phase}" for phase, count in phases.items()) or "none"),
         ("created", queue.created or "-"),
     ]
@@ -166,9 +167,9 @@ def as_page(queues: Queues, queue: QueueView, phases: Mapping[str, int], look: L
     table = amounts_table(look, kinds, queues.total, lambda name: _bar(queues, queue, name, look))
     parts: list[RenderableType] = [facts(rows), Text(), table]
     for condition in queue.conditions:
-        words = f"{condition.get('reason', '')}: {condition.get('message', '')}"
+        said = f"{condition.get('reason', '')}: {condition.get('message', '')}"
         since = f" since {condition['lastTransitionTime']}" if "lastTransitionTime" in condition else ""
-        parts += [Text(), Text.assemble((f"{condition.get('type', '')}{since}: ", "bold red"), words)]
+        parts += [Text(), Text.assemble((f"{condition.get('type', '')}{since}: ", "bold red"), said)]
     return Group(*parts)
 
 
@@ -188,7 +189,7 @@ def _why(queue: QueueView, phases: Mapping[str, int]) -> str:
     if queue.state == CLOSING:
         reasons.append(remaining(phases))
     if queue.by_parent:
-        reasons.append(f"with its parent {queue.parent}")
+        reasons.append(words.with_its_parent(queue.parent))
     if queue.wish:
         reasons.append(f"{STATE_WISH}: {queue.wish}")
     return f" ({'; '.join(reasons)})" if reasons else ""
@@ -196,17 +197,17 @@ def _why(queue: QueueView, phases: Mapping[str, int]) -> str:
 
 def _legend(queues: Queues, look: Look) -> Text:
     full, empty, mark = look.signs
-    text = f"{full} held  {empty} may be held (capability, else the cluster)  {mark} deserved"
+    text = words.legend(full, empty, mark)
     if not queues.divided and all(queue.share is None for queue in queues.by_name.values()):
-        text += "\nonly a daemon knows shares by weight: --daemon URL"
+        text += words.DAEMON_KNOWS_SHARES
     return Text(text, style="dim")
 
 
 def _usage(queues: Queues, queue: QueueView, resource: str, look: Look) -> Text:
     """What a queue uses of what it may use at most, as a bar with numbers."""
     limit = _limit(queues, queue, resource)
-    words = f"{short(resource, queue.allocated.get(resource, 0))}/{short(resource, limit)}"
-    return with_bar(look, _bar(queues, queue, resource, look), words)
+    said = f"{short(resource, queue.allocated.get(resource, 0))}/{short(resource, limit)}"
+    return with_bar(look, _bar(queues, queue, resource, look), said)
 
 
 def _bar(queues: Queues, queue: QueueView, resource: str, look: Look) -> Text:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from vsched.cli.replay import words
 from vsched.cli.replay.trace_options import trace_options
 from vsched.cli.show.output import Output, output_flags_of
 
@@ -76,19 +77,17 @@ def command(
     if trace is not None:
         # The second file reaches us as an argument, because --trace takes one or two.
         if len(files) > 1 or config is not None:
-            raise click.UsageError(
-                "--trace: replays one or two CSV files (expected no FILE and no --config; --policy names one)"
-            )
+            raise click.UsageError(words.TRACE_WITH_FILES)
         if useless := _given(("cycles", "profile")):
-            raise click.UsageError(f"{useless}: not with --trace")
+            raise click.UsageError(words.not_with_trace(useless))
         _replay_trace((trace, *files), output, asked)
         return
     if useless := _given(asked):
-        raise click.UsageError(f"{useless}: only with --trace")
+        raise click.UsageError(words.only_with_trace(useless))
     if not files:
-        raise click.UsageError("nothing to replay (expected FILE, as vsched dump writes it, or --trace)")
+        raise click.UsageError(words.NOTHING_TO_REPLAY)
     if len(files) > 1:
-        raise click.UsageError(f"{files[1]}: one FILE at a time (two CSV files of a trace come after --trace)")
+        raise click.UsageError(words.one_at_a_time(files[1]))
     # Imported here, so that --help does not load the decision core.
     from vsched.cli.replay.run import run
     from vsched.cli.replay.view import show
@@ -103,12 +102,12 @@ def _replay_trace(files: tuple[Path, ...], output: Output, asked: dict[str, Any]
     """Replay a trace in time, or run the fill test with its pods."""
     if asked["fill"] is None:
         if useless := _given({"seeds"}):
-            raise click.UsageError(f"{useless}: only with --fill")
+            raise click.UsageError(words.only_with_fill(useless))
         asked = {name: value for name, value in asked.items() if name not in ("fill", "seeds")}
         import_module("vsched.lab.trace.command").replay_trace(files, output, **asked)
         return
     if useless := _given(asked.keys() - FILL_FLAGS):
-        raise click.UsageError(f"{useless}: not with --fill")
+        raise click.UsageError(words.not_with_fill(useless))
     asked = {name: value for name, value in asked.items() if name in FILL_FLAGS}
     import_module("vsched.lab.fill.command").fill_test(files, output, **asked)
 
@@ -116,9 +115,9 @@ def _replay_trace(files: tuple[Path, ...], output: Output, asked: dict[str, Any]
 def _replay_kueue(kueue: Path, files: tuple[Path, ...], output: Output, asked: dict[str, Any]) -> None:
     """Replay a performance test of Kueue."""
     if files:
-        raise click.UsageError(f"{files[0]}: not with --kueue (expected no FILE)")
+        raise click.UsageError(words.file_with_kueue(files[0]))
     if useless := _given(("trace", "config", "cycles", "profile", *(asked.keys() - KUEUE_FLAGS))):
-        raise click.UsageError(f"{useless}: not with --kueue")
+        raise click.UsageError(words.not_with_kueue(useless))
     known = {name: asked[name] for name in KUEUE_FLAGS}
     import_module("vsched.lab.kueue.command").replay_kueue(kueue, output, **known)
 

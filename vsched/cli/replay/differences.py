@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vsched.cli.replay import words
 from vsched.model.amounts.resources import format_amount
 from vsched.model.plan import CycleReport, JobOutcome
 
@@ -123,7 +124,7 @@ def _orders(before: CycleReport, after: CycleReport) -> Iterator[Difference]:
         was, now = getattr(before, name), getattr(after, name)
         if name not in ("spans", "due") and list(was) != list(now):
             at = next((at for at, (one, other) in enumerate(zip(was, now, strict=False)) if one != other), 0)
-            yield Difference("order", f"{name}, from number {at + 1} on", _first(was, at), _first(now, at))
+            yield Difference("order", words.from_number(name, at + 1), _first(was, at), _first(now, at))
 
 
 def _first(found: Iterable[Any], at: int) -> str:

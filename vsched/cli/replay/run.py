@@ -11,6 +11,7 @@ from typing import NamedTuple
 from vsched.cli.ask.recordings import load
 from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.moments import next_moment
+from vsched.cli.replay import words
 from vsched.cli.replay.differences import Difference, differences
 from vsched.framework.answers import Repeating
 from vsched.framework.cycle import run_cycle
@@ -69,7 +70,7 @@ def run(file: Path, config: Path | None, *, cycles: int = 1, profile: bool = Fal
         return Replayed(recording, config, (), same, (), notes, seconds, spans, error_text(error), traceback)
     seconds = time.perf_counter() - began
     if answers.unknown:
-        notes.append(f"{answers.unknown} questions to an extender had not been asked then: they count as not answered")
+        notes.append(words.not_asked_then(answers.unknown))
     reports = (report, *_further(recording, policy, report, cycles - 1, notes))
     before = recording.report
     same = before is not None and report_bytes(before) == report_bytes(report)
@@ -98,8 +99,8 @@ def _further(
         nobody = Repeating(())
         reports.append(run_cycle(mirror.snapshot(mirror.moment), policy, registry(), None, nobody))
         mirror.settle(reports[-1])
-        if nobody.unknown and "in further cycles no extender is asked" not in notes:
-            notes.append("in further cycles no extender is asked")
+        if nobody.unknown and words.NO_EXTENDER_ASKED not in notes:
+            notes.append(words.NO_EXTENDER_ASKED)
     return reports
 
 
@@ -107,9 +108,9 @@ def _notes(recording: Recording) -> Iterator[str]:
     """Remarks on what may make the replay differ."""
     head, here = recording.head, build()
     if head.version and (head.version, head.commit) != (here.version, here.commit):
-        yield f"recorded by vsched {head.version} ({head.commit}), run again by {here.version} ({here.commit})"
+        yield words.recorded_by(head.version, head.commit, here.version, here.commit)
     if head.unrecorded:
-        yield f"{head.unrecorded} answers of an extender are not in the file: it cannot be run again exactly"
+        yield words.unrecorded(head.unrecorded)
 
 
 def _kind(error: str) -> str:

@@ -12,6 +12,7 @@ import click
 from vsched.cli.flags.periods import Period
 from vsched.cli.flags.shares import SHARE
 from vsched.cli.options import Decorator, options
+from vsched.cli.replay import words
 
 MOST_WEIGHT = 1_000_000
 MOST_MACHINES, MOST_GPUS = 100_000, 128
@@ -27,7 +28,7 @@ def share(ctx: click.Context, param: click.Parameter, value: str) -> float:
     except ValueError:
         found = 0.0
     if not 0.0 < found <= 1.0:
-        raise click.BadParameter(f"{value!r} (expected more than 0% and at most 100%, such as 60%)", ctx, param)
+        raise click.BadParameter(words.no_share(value), ctx, param)
     return found
 
 
@@ -37,14 +38,14 @@ def weights(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) 
     for text in value:
         queue, _, weight = text.partition("=")
         if not queue or not weight.isascii() or not weight.isdecimal() or not 0 < int(weight) <= MOST_WEIGHT:
-            problem = f"{text!r} (expected QUEUE=WEIGHT with a weight from 1 to {MOST_WEIGHT}, such as ls=3)"
+            problem = words.no_weight(text, MOST_WEIGHT)
             raise click.BadParameter(problem, ctx, param)
         found[queue] = int(weight)
     return found
 
 
-def _option(*names: str, says: str, **more: Any) -> Decorator:
-    return click.option(*names, help=f"For --trace: {says}", **more)
+def _option(*names: str, help: str, **more: Any) -> Decorator:
+    return click.option(*names, help=f"For --trace: {help}", **more)
 
 
 def machines(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
@@ -53,9 +54,7 @@ def machines(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
     for text in value:
         sizes = [int(part) for part in text.split("x") if part.isascii() and part.isdecimal() and len(part) < 7]
         if len(sizes) != 2 or not 0 < sizes[0] <= MOST_MACHINES or not 0 < sizes[1] <= MOST_GPUS:
-            problem = (
-                f"{text!r} (expected COUNTxGPUS, 88x8 for 88 machines with 8 GPUs; at most {MOST_MACHINES}x{MOST_GPUS})"
-            )
+            problem = words.no_machines(text, MOST_MACHINES, MOST_GPUS)
             raise click.BadParameter(problem, ctx, param)
         found.append((sizes[0], sizes[1]))
     return tuple(found)
@@ -72,9 +71,7 @@ def moment(ctx: click.Context, param: click.Parameter, value: str | None) -> dat
     with suppress(ValueError):
         found = datetime.fromisoformat(value)
         return found if found.tzinfo else found.replace(tzinfo=UTC)
-    problem = (
-        f"{value!r} (expected a date such as 2017-10-16 or 2017-10-16T12:00, or days since the first pod, such as 3)"
-    )
+    problem = words.no_moment(value)
     raise click.BadParameter(problem, ctx, param)
 
 
@@ -93,7 +90,7 @@ def seeds(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, 
         begin, end = int(numbers[0]), int(numbers[-1])
         found += range(begin, min(end, begin + MOST_SEEDS) + 1)
     if not 0 < len(found) <= MOST_SEEDS or len(set(found)) < len(found):
-        problem = f"{value!r} (expected numbers and ranges, each once, at most {MOST_SEEDS}, such as 42-51 or 1,5,7)"
+        problem = words.no_seeds(value, MOST_SEEDS)
         raise click.BadParameter(problem, ctx, param)
     return tuple(found)
 
@@ -107,7 +104,7 @@ trace_options = options(
     ),
     _option(
         "--trace-format",
-        says="the format of the jobs.  [default: the one that has these columns]",
+        help="the format of the jobs.  [default: the one that has these columns]",
         type=click.Choice(FORMATS),
     ),
     click.option(
@@ -116,14 +113,14 @@ trace_options = options(
     _option(
         "--nodes",
         "share",
-        says="keep this share of each kind of node, such as 60%.",
+        help="keep this share of each kind of node, such as 60%.",
         callback=share,
         default="100%",
         metavar="SHARE",
     ),
     _option(
         "--machines",
-        says="where no file says them, as 88x8: 88 machines of 8 GPUs; repeatable.  [default: 8 GPUs, for the peak]",
+        help="where no file says them, as 88x8: 88 machines of 8 GPUs; repeatable.  [default: 8 GPUs, for the peak]",
         callback=machines,
         multiple=True,
         metavar="COUNTxGPUS",
@@ -131,68 +128,68 @@ trace_options = options(
     _option(
         "--from",
         "begin",
-        says="a date (UTC) of the trace, or days since its first pod; what runs then is there from the beginning.",
+        help="a date (UTC) of the trace, or days since its first pod; what runs then is there from the beginning.",
         callback=moment,
         metavar="TIME",
     ),
-    _option("--days", says="how much of the trace.", type=click.FloatRange(0, MOST_DAYS, min_open=True)),
+    _option("--days", help="how much of the trace.", type=click.FloatRange(0, MOST_DAYS, min_open=True)),
     _option(
         "--apart",
-        says="least time between sessions while pods wait.  [default: 1m for Philly, 1s for --kueue, else 0]",
+        help="least time between sessions while pods wait.  [default: 1m for Philly, 1s for --kueue, else 0]",
         type=Period(zero=True),
         metavar="DURATION",
     ),
     _option(
         "--one-queue",
-        says="a policy under which jobs of all queues wait in one line, by the name of its file; repeatable.",
+        help="a policy under which jobs of all queues wait in one line, by the name of its file; repeatable.",
         multiple=True,
         metavar="NAME",
     ),
     _option(
         "--declared",
-        says="jobs declare this many times their true run time.  [default: they declare none]",
+        help="jobs declare this many times their true run time.  [default: they declare none]",
         type=click.FloatRange(0, 1000, min_open=True),
         metavar="TIMES",
     ),
     _option(
         "--load",
-        says="scale arrivals so that at the peak pods request this many times the capacity.",
+        help="scale arrivals so that at the peak pods request this many times the capacity.",
         type=click.FloatRange(0, 1000, min_open=True),
     ),
     _option(
         "--weight",
         "weights",
-        says="of a queue, as ls=3; repeatable.  [default: 1 each]",
+        help="of a queue, as ls=3; repeatable.  [default: 1 each]",
         callback=weights,
         multiple=True,
         metavar="QUEUE=N",
     ),
     _option(
         "--fill",
-        says="the fill test: pods arrive in random order until they request this many times all GPUs, and none ends.",
+        help="the fill test: pods arrive in random order until they request this many times all GPUs, and none ends.",
         type=click.FloatRange(0, 10, min_open=True),
         metavar="TIMES",
     ),
-    _option("--seeds", says="with --fill, an order for each, as 42-51 or 1,5.", callback=seeds, default="42-51"),
-    _option("--seed", says="random seed of the uids.", type=click.IntRange(0), default=1),
+    _option("--seeds", help="with --fill, an order for each, as 42-51 or 1,5.", callback=seeds, default="42-51"),
+    _option("--seed", help="random seed of the uids.", type=click.IntRange(0), default=1),
     _option(
         "--jobs",
-        says="policies (with --fill, policies and seeds) to replay at the same time.",
+        help="policies (with --fill, policies and seeds) to replay at the same time.",
         type=click.IntRange(1, 64),
         default=2,
     ),
     _option(
         "--verify",
-        says="so many of the sessions are checked against the rules; exit 1 where one is violated.",
+        help="so many of the sessions are checked against the rules; exit 1 where one is violated.",
         type=SHARE,
         default="0",
         metavar="SHARE",
     ),
     _option(
         "--out",
-        says="directory for comparison.json or fill.json and the plots.",
+        help="directory for comparison.json or fill.json and the plots.",
         type=click.Path(file_okay=False, path_type=Path),
     ),
-    _option("--plots/--no-plots", says="draw plots, or not.  [default: with --out]", default=None),
-    _option("--quiet", says="show no progress.", is_flag=True),
+    _option("--plots/--no-plots", help="draw plots, or not.  [default: with --out]", default=None),
+    _option("--quiet", help="show no progress.", is_flag=True),
 )

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from vsched.cli.plan.view import Planned, as_document
+from vsched.cli.replay import words
 from vsched.cli.replay.differences import Difference
 from vsched.cli.replay.run import Replayed, TimeSpan
 from vsched.cli.show.columns import columned
@@ -89,10 +90,10 @@ def described(recording: Recording) -> Iterator[str]:
     """What a recording holds, in one or two lines."""
     head, amounts = recording.head, sizes(recording)
     amount = ", ".join(f"{count:,} {name if count != 1 else name[:-1]}" for name, count in amounts.items())
-    hidden = ", names made up" if head.anonymous else ""
+    hidden = words.NAMES_MADE_UP if head.anonymous else ""
     yield f"session {head.number} at {moment(head.at)}: {amount}{hidden}"
     if head.why != ASKED:
-        yield f"kept for {head.why}: {head.says or head.error}"
+        yield words.kept_for(head.why, head.says or head.error)
 
 
 def moment(at: float) -> str:
@@ -116,17 +117,17 @@ def _verdict(found: Replayed) -> str:
     head: RecordingHead = found.recording.head
     if found.error:
         if found.same:
-            return f"the same error: {found.error}"
-        expected = f"recorded was {head.error}" if head.error else "recorded were decisions"
-        return f"an error: {found.error} ({expected})"
+            return words.same_error(found.error)
+        expected = words.recorded_was(head.error) if head.error else words.RECORDED_DECISIONS
+        return words.an_error(found.error, expected)
     now = decided(found.reports[0])
     if found.recording.report is None:
-        return f"no error: {now} (recorded was {head.error})"
+        return words.no_error(now, head.error)
     if found.same:
-        return f"the same, byte for byte: {now}"
+        return words.same(now)
     if found.config is not None:
-        return f"by {found.config}: {now}; it was {decided(found.recording.report)}"
-    return f"not the same: {now}; recorded were {decided(found.recording.report)}"
+        return words.by_config(found.config, now, decided(found.recording.report))
+    return words.not_same(now, decided(found.recording.report))
 
 
 def _print_differences(found: Replayed, console: Console) -> None:
@@ -142,7 +143,7 @@ def _print_differences(found: Replayed, console: Console) -> None:
             table.add_row(difference.about, difference.before, difference.after)
         console.print(table)
         if count > MOST_ROWS:
-            console.print(f"and {count - MOST_ROWS:,} more (-o json has them all)", markup=False)
+            console.print(words.more_rows(count - MOST_ROWS), markup=False)
 
 
 def _some(found: Sequence[Difference], what: str) -> list[Difference]:
@@ -151,10 +152,10 @@ def _some(found: Sequence[Difference], what: str) -> list[Difference]:
 
 def _print_profile(spans: Sequence[TimeSpan], seconds: float, console: Console) -> None:
     console.print()
-    table = columned(("time", "ms", "of the cycle"))
+    table = columned(("time", "ms", words.OF_THE_CYCLE))
     for column in table.columns[1:]:
         column.justify = "right"
     for kind, name, took in sorted(spans, key=lambda span: -span[2])[:MOST_SPANS]:
         table.add_row(f"{kind} {name}", f"{took * 1e3:,.2f}", f"{took / seconds:.0%}" if seconds else "")
     console.print(table)
-    click.echo("Times of plugins are part of those of actions; measuring them takes time itself.")
+    click.echo(words.TIMES_OVERLAP)

@@ -12,26 +12,26 @@ flag = flags_of(AccessOptions)
 access_flags = options(
     flag(
         "--tls-on",
-        "ports to serve over TLS if there is a certificate; repeatable. The webhooks always are",
+        help="ports to serve over TLS if there is a certificate; repeatable. The webhooks always are",
     ),
     flag(
         "--authentication",
-        "authentication at --listen-address, which needs TLS; health checks need none",
+        help="authentication at --listen-address, which needs TLS; health checks need none",
     ),
-    flag("--token-file", 'file of tokens, one per line as in Kubernetes: token,user,uid,"group,group"'),
+    flag("--token-file", help='file of tokens, one per line as in Kubernetes: token,user,uid,"group,group"'),
     flag(
         "--token-audience",
-        "audience of tokens, with tokenreview; repeatable  [default: the API server]",
         "token_audiences",
+        help="audience of tokens, with tokenreview; repeatable  [default: the API server]",
     ),
-    flag("--client-ca-file", "CAs of client certificates (CN is the user, O the groups)"),
-    flag("--webhook-client-ca-file", "CAs of the certificate that the API server must send to the webhooks"),
+    flag("--client-ca-file", help="CAs of client certificates (CN is the user, O the groups)"),
+    flag("--webhook-client-ca-file", help="CAs of the certificate that the API server must send to the webhooks"),
     flag(
         "--allow-user",
-        "user who may connect; repeatable  [default: all who authenticate; with tokenreview, whom RBAC allows]",
         "allow_users",
+        help="user who may connect; repeatable  [default: all who authenticate; with tokenreview, whom RBAC allows]",
     ),
-    flag("--allow-group", "group whose members may connect; repeatable", "allow_groups"),
+    flag("--allow-group", "allow_groups", help="group whose members may connect; repeatable"),
 )
 
 

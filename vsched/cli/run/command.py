@@ -38,26 +38,26 @@ flag = flags_of(Options)
 @by_environment
 @click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
 @cluster_flags
-@flag("--scheduler-name", "schedule pods with this spec.schedulerName; repeatable", "scheduler_names")
-@flag("--scheduler-conf", "policy file  [default: the built-in policy]", "policy_file")
+@flag("--scheduler-name", "scheduler_names", help="schedule pods with this spec.schedulerName; repeatable")
+@flag("--scheduler-conf", "policy_file", help="policy file  [default: the built-in policy]")
 @flag(
     "--scheduler-configmap",
-    "ConfigMap with the policy, watched through the API; without KEY, volcano-scheduler.conf or the only one",
     "policy_map",
+    help="ConfigMap with the policy, watched through the API; without KEY, volcano-scheduler.conf or the only one",
     metavar="NAMESPACE/NAME[/KEY]",
 )
 @flag(
     "--policy-files",
-    "the policy may name files below this (passwordFile, tokenFile, tls.caFile ...); repeatable  [default: none]",
+    help="the policy may name files below this (passwordFile, tokenFile, tls.caFile ...); repeatable  [default: none]",
     metavar="DIRECTORY",
 )
-@flag("--policy-env-prefix", "the policy may name variables that begin with this (passwordEnv, tokenEnv)")
+@flag("--policy-env-prefix", help="the policy may name variables that begin with this (passwordEnv, tokenEnv)")
 @flag(
     "--policy-secrets",
-    "the policy may name Secrets of this namespace; repeatable  [default: the pod's own alone]",
+    help="the policy may name Secrets of this namespace; repeatable  [default: the pod's own alone]",
     metavar="NAMESPACE",
 )
-@flag("--schedule-period", "longest time between sessions", "period_seconds", type=PERIOD, default="1s")
+@flag("--schedule-period", "period_seconds", help="longest time between sessions", type=PERIOD, default="1s")
 @click.option(
     "--coalesce",
     "window_ms",
@@ -65,45 +65,46 @@ flag = flags_of(Options)
     default=10.0,
     help="milliseconds that a change waits for more changes; up to five times as long while they keep coming",
 )
-@flag("--default-queue", "queue of PodGroups that name none")
+@flag("--default-queue", help="queue of PodGroups that name none")
 @flag(
     "--queue-controller",
-    "manage queue states, and create the root and default queues; off if Volcano's controllers do",
+    help="manage queue states, and create the root and default queues; off if Volcano's controllers do",
 )
 @flag(
     "--command-namespace",
-    "accept Commands for queues in this namespace; repeatable  [default: that of the pod, else of the context]",
     "command_namespaces",
+    help="accept Commands for queues in this namespace; repeatable  [default: that of the pod, else of the context]",
 )
 @flag(
     "--podgroup-controller",
-    "create PodGroups for pods and workloads without one; off if Volcano's controllers do",
+    help="create PodGroups for pods and workloads without one; off if Volcano's controllers do",
 )
-@flag("--job-controller", "run Volcano's vcjobs, CronJobs and JobFlows; off if its controllers do")
+@flag("--job-controller", help="run Volcano's vcjobs, CronJobs and JobFlows; off if its controllers do")
 @flag(
     "--volcano-namespace",
-    "leave vcjobs to Volcano's controllers while they run in this namespace; '' to not look for them",
+    help="leave vcjobs to Volcano's controllers while they run in this namespace; '' to not look for them",
     metavar="NAMESPACE",
 )
 @flag(
     "--pod-network",
-    "send probes of JobFlows to this network (CIDR) only; repeatable  [default: all addresses that a pod can have]",
     "pod_networks",
+    help="send probes of JobFlows to this network (CIDR) only; repeatable  "
+    "[default: all addresses that a pod can have]",
 )
 @flag(
     "--gate-controller",
-    "remove the queue-allocation gate of pods once their queue admits them; off if Volcano's scheduler does",
+    help="remove the queue-allocation gate of pods once their queue admits them; off if Volcano's scheduler does",
 )
 @ignore_flag
-@flag("--listen-address", "address of metrics and views; '' for none")
-@flag("--healthz-address", "address of health checks; '' for none")
-@flag("--kube-api-qps", "writes to the API server per second", "api_qps", type=click.FloatRange(1, 100_000))
-@flag("--kube-api-burst", "burst of writes to the API server", "api_burst", type=click.IntRange(1, 1_000_000))
-@flag("--max-in-flight", "bindings sent at the same time", type=click.IntRange(1, 64))
+@flag("--listen-address", help="address of metrics and views; '' for none")
+@flag("--healthz-address", help="address of health checks; '' for none")
+@flag("--kube-api-qps", "api_qps", help="writes to the API server per second", type=click.FloatRange(1, 100_000))
+@flag("--kube-api-burst", "api_burst", help="burst of writes to the API server", type=click.IntRange(1, 1_000_000))
+@flag("--max-in-flight", help="bindings sent at the same time", type=click.IntRange(1, 64))
 @flag(
     "--eviction-mode",
-    "use the Eviction API, or delete victims; victims are chosen within disruption budgets either way, but a deletion "
-    "does not check them again",
+    help="use the Eviction API, or delete victims; victims are chosen within disruption budgets either way, but a "
+    "deletion does not check them again",
 )
 @click.option(
     "--cooperative-eviction",
@@ -111,57 +112,57 @@ flag = flags_of(Options)
     default="1h",
     help="longest time that victims that opt in get to end by themselves before they are evicted; 0 for none",
 )
-@flag("--schedule", "schedule pods; off for an arbitrator beside other schedulers")
+@flag("--schedule", help="schedule pods; off for an arbitrator beside other schedulers")
 @flag(
     "--recordings",
-    "most recordings of sessions in which something looked wrong, for vsched dump; 0 for none",
+    help="most recordings of sessions in which something looked wrong, for vsched dump; 0 for none",
     type=click.IntRange(0, 100),
 )
 @flag(
     "--advise",
-    "look for changes that would let waiting jobs start while no session runs, and add them to the messages",
+    help="look for changes that would let waiting jobs start while no session runs, and add them to the messages",
 )
 @flag(
     "--verify",
-    "largest share of sessions to check against the rules while no session runs; 0 for none",
+    help="largest share of sessions to check against the rules while no session runs; 0 for none",
     type=SHARE,
     default="1%",
 )
 @flag(
     "--memo",
-    "keep answers that have not changed from session to session; prove makes each of them anew as well, and ends a "
-    "session that finds a difference",
+    help="keep answers that have not changed from session to session; prove makes each of them anew as well, and "
+    "ends a session that finds a difference",
 )
 @flag(
     "--workloads",
-    "YAML file with more kinds of workloads whose pods are gangs; reloaded when it changes",
     "workloads_file",
+    help="YAML file with more kinds of workloads whose pods are gangs; reloaded when it changes",
     metavar="FILE",
 )
-@flag("--user-key", "annotation or label that names the user of a PodGroup, workload or pod")
+@flag("--user-key", help="annotation or label that names the user of a PodGroup, workload or pod")
 @flag(
     "--streaming-lists",
-    "use streaming lists (WatchList) if the API server has them: less memory, but new pods wait for the list",
+    help="use streaming lists (WatchList) if the API server has them: less memory, but new pods wait for the list",
 )
-@flag("--history", "store the usage history in a ConfigMap, so that it survives restarts")
+@flag("--history", help="store the usage history in a ConfigMap, so that it survives restarts")
 @flag(
     "--history-period",
-    "how often it is written, besides at the end; 0 for never, as with --no-history",
     "history_period_seconds",
+    help="how often it is written, besides at the end; 0 for never, as with --no-history",
     type=Period(zero=True),
     default="5m",
 )
 @flag(
     "--history-from-prometheus",
-    "without that ConfigMap, take the past week of the queues from the policy's Prometheus",
+    help="without that ConfigMap, take the past week of the queues from the policy's Prometheus",
 )
 @flag(
     "--scheduler-sharding-mode",
-    "how to use the NodeShard of our name: not at all (none), prefer its nodes (soft), or use no others (hard)",
     "sharding_mode",
+    help="how to use the NodeShard of our name: not at all (none), prefer its nodes (soft), or use no others (hard)",
 )
-@flag("--scheduler-sharding-name", "name of our NodeShard", "sharding_name")
-@flag("--arbitrate", "divide the cluster among namespaces by their Consumers, and evict pods of overused ones")
+@flag("--scheduler-sharding-name", "sharding_name", help="name of our NodeShard")
+@flag("--arbitrate", help="divide the cluster among namespaces by their Consumers, and evict pods of overused ones")
 @click.option(
     "--arbitrate-interval",
     type=PERIOD,
@@ -180,9 +181,9 @@ flag = flags_of(Options)
     default=_DEFAULTS.rules.evictions_per_round,
     help="most pods evicted in one round of arbitration",
 )
-@flag("--webhook-address", "address of the admission webhooks for Consumers and vcjobs, over TLS; '' for none")
-@flag("--tls-cert-file", "TLS certificate, PEM; reloaded when it changes")
-@flag("--tls-private-key-file", "its key", "tls_key_file")
+@flag("--webhook-address", help="address of the admission webhooks for Consumers and vcjobs, over TLS; '' for none")
+@flag("--tls-cert-file", help="TLS certificate, PEM; reloaded when it changes")
+@flag("--tls-private-key-file", "tls_key_file", help="its key")
 @access_flags
 @click.option(
     "--leader-elect/--no-leader-elect",
@@ -210,22 +211,22 @@ flag = flags_of(Options)
 )
 @flag(
     "--leader-endpoints",
-    "Service without a selector, as NAMESPACE/NAME: the leader writes its address into an EndpointSlice of it, so "
+    help="Service without a selector, as NAMESPACE/NAME: the leader writes its address into an EndpointSlice of it, so "
     "that kube-scheduler asks no other",
 )
-@flag("--advertise-address", "that address  [default: that of the pod]")
+@flag("--advertise-address", help="that address  [default: that of the pod]")
 @flag(
     "--leader-pod",
-    "this pod, as NAMESPACE/NAME: while it leads it has the label vsched.io/leader, for a Service to select",
+    help="this pod, as NAMESPACE/NAME: while it leads it has the label vsched.io/leader, for a Service to select",
 )
 @flag(
     "--shards",
-    "number of shards, each with its own Lease: several daemons act, each for some of the shards",
+    help="number of shards, each with its own Lease: several daemons act, each for some of the shards",
     type=click.IntRange(1, SHARDS_MAX),
 )
-@flag("--shard-by", "assign jobs to shards by their queue, or by the node pool that they select")
-@flag("--node-pool-label", "with --shard-by node-pool: the node label that names the pool")
-@flag("--event-qps", "Events per second", type=click.FloatRange(0.1, 10_000))
+@flag("--shard-by", help="assign jobs to shards by their queue, or by the node pool that they select")
+@flag("--node-pool-label", help="with --shard-by node-pool: the node label that names the pool")
+@flag("--event-qps", help="Events per second", type=click.FloatRange(0.1, 10_000))
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="log level")
 @click.option(
     "--log-format",

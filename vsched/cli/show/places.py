@@ -6,25 +6,24 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from vsched.cli.show import words
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look
 from vsched.explain.records import DomainRoom, JobPlaces, SubGroupPlace, TierCounts
 from vsched.framework.words.lists import counted
 from vsched.model.topology.tiers import WHOLE_CLUSTER
 
-WHOLE = "the whole cluster"
-
 
 def domain_name(name: str) -> str:
     """The name of a domain for people."""
-    return WHOLE if name == WHOLE_CLUSTER else name
+    return words.WHOLE_CLUSTER if name == WHOLE_CLUSTER else name
 
 
 def places_table(places: JobPlaces, look: Look) -> RenderableType:
     """What the job asks for, the tree of domains, and how many domains are not in it."""
-    parts: list[RenderableType] = [Text(f"asks for {places.asks}")]
+    parts: list[RenderableType] = [Text(words.asks_for(places.asks))]
     if places.domain:
-        parts.append(Text(f"its pods are in {domain_name(places.domain)}, tier {places.tier}"))
+        parts.append(Text(words.pods_are_in(domain_name(places.domain), places.tier)))
     parts.append(_tree(places, look))
     parts += [Text(line, style="dim") for line in map(_left_out, places.tiers) if line]
     parts += [Text(f"sub-group {_sub_group(one)}") for one in places.sub_groups]
@@ -37,12 +36,12 @@ def places_table(places: JobPlaces, look: Look) -> RenderableType:
 def _sub_group(one: SubGroupPlace) -> str:
     """``seg/a has 2 pods of at least 4 on nodes, in r1, tier 1; asks for one domain of tier 1 (rack) or closer``."""
     where = f", in {domain_name(one.domain)}, tier {one.tier}" if one.domain else ""
-    asks = f"; asks for {one.asks}" if one.asks else ""
-    return f"{one.name} has {counted(one.holds, 'pod', 'pods')} of at least {one.minimum} on nodes{where}{asks}"
+    asks = words.and_asks_for(one.asks) if one.asks else ""
+    return words.has_on_nodes(one.name, counted(one.holds, "pod", "pods"), one.minimum, where, asks)
 
 
 def _tree(places: JobPlaces, look: Look) -> Table:
-    table = columned(["domain", "tier", "nodes", "its pods", *(["has room for"] if places.wanted else [])])
+    table = columned(["domain", "tier", "nodes", "its pods", *([words.HAS_ROOM_FOR] if places.wanted else [])])
     for column in table.columns[1:4]:
         column.justify = "right"
     names = {one.tier: one.name for one in places.tiers}
@@ -75,4 +74,4 @@ def _left_out(one: TierCounts) -> str:
     """``and 12 more domains of tier 1 (rack)``; empty where all are listed."""
     more = one.domains - one.listed
     name = f" ({one.name})" if one.name else ""
-    return f"and {counted(more, 'more domain', 'more domains')} of tier {one.tier}{name}" if more > 0 else ""
+    return words.more_domains(counted(more, "more domain", "more domains"), one.tier, name) if more > 0 else ""

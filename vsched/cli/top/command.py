@@ -7,6 +7,7 @@ import click
 from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, output_flags_of, print_document
+from vsched.cli.top import words
 
 EPILOG = """\b
 Examples:
@@ -34,7 +35,7 @@ def command(once: bool, seconds: float | None, target: DaemonTarget, output: Out
     from vsched.cli.top.live import can_redraw, follow, print_overview, show_live
 
     if once and seconds is not None:
-        raise click.UsageError("--once and --seconds exclude each other")
+        raise click.UsageError(words.ONCE_AND_SECONDS)
     if output.output == "text" and not once and can_redraw(output.no_color):
         show_live(target, output.no_color, seconds)
     elif seconds is not None:

@@ -18,6 +18,7 @@ from vsched.cli.queue.view import in_tree
 from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import NAMES, NAMESPACE, columned, named
 from vsched.cli.show.drawing import Look, bar, short
+from vsched.cli.top import words
 from vsched.cli.top.document import in_order
 from vsched.cli.usage.nodes import by_name, node_table
 from vsched.sim.tables.ages import short_duration
@@ -111,7 +112,8 @@ def dealt(room: int, wants: Sequence[int]) -> list[int]:
 
 
 def _reasons(reasons: Counter[str], screen: Screen) -> Text:
-    counts = ", ".join(f"{count} {reason or 'not tried yet'}" for reason, count in reasons.most_common())
+    not_tried = words.NOT_TRIED_YET
+    counts = ", ".join(f"{count} {reason or not_tried}" for reason, count in reasons.most_common())
     line = Text.assemble(("waiting  ", "bold"), counts)
     line.truncate(screen.width, overflow="ellipsis" if screen.look.unicode else "crop")
     return line
@@ -153,8 +155,8 @@ def _queue_view(row: QueueRow, names: Sequence[str]) -> QueueView:
 def _amount(overview: Overview, row: NamespaceRow, at: int, look: Look) -> Text:
     """What a namespace uses of the cluster, with a mark at what it deserves, where that is known."""
     resource, used, fair = overview.resources[at], row.allocated[at], row.deserved[at]
-    words = short(resource.name, used) + ("" if fair is None else f"/{short(resource.name, fair)}")
-    return with_bar(look, bar(look, resource.total, used, fair=fair), words)
+    amounts = short(resource.name, used) + ("" if fair is None else f"/{short(resource.name, fair)}")
+    return with_bar(look, bar(look, resource.total, used, fair=fair), amounts)
 
 
 # -- one listing a tab

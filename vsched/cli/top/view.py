@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.show.drawing import bar, count_text, cut, heat, short
+from vsched.cli.top import words
 from vsched.cli.top.tables import SHOWN, TABS, Screen, body
 from vsched.cli.usage.nodes import by_name
 from vsched.framework.words.lists import counted
@@ -78,7 +79,7 @@ def _head(overview: Overview, screen: Screen) -> list[Text]:
     if screen.problem:
         since = short_duration(max(0.0, screen.now - overview.at))
         problem = screen.problem.removeprefix(f"{screen.source}: ")  # the title has the address already
-        state = Text(f"nothing new for {since}: {problem}", style="bold red")
+        state = Text(words.nothing_new(since, problem), style="bold red")
     title = Text.assemble(
         ("vsched", "bold"), f" {overview.version}  {screen.source}  ", (overview.role, "bold"), "  ", state
     )
@@ -103,7 +104,7 @@ def _head(overview: Overview, screen: Screen) -> list[Text]:
 def _pace(overview: Overview, now: float) -> Text:
     quiet = now - overview.at
     if quiet > RECENT_SECONDS:
-        return Text(f"nothing changed for {short_duration(quiet)}", style="dim")
+        return Text(words.nothing_changed(short_duration(quiet)), style="dim")
     rates = rates_of(overview)
     return Text(
         f"{rates.sessions:.1f} sessions/s of {rates.median_ms:.1f} ms (median), {rates.longest_ms:.1f} ms (longest)   "
@@ -114,11 +115,11 @@ def _pace(overview: Overview, now: float) -> Text:
 def _policy(overview: Overview, screen: Screen) -> Text:
     policy = overview.policy
     if policy is None:
-        return Text("no policy yet", style="dim")
+        return Text(words.NO_POLICY_YET, style="dim")
     since = f", {short_duration(screen.now - policy.reloaded_at)} ago" if policy.reloaded_at else ""
     if policy.ok:
         return Text(f"policy {policy.generation} from {policy.source}{since}: {', '.join(policy.actions)}", style="dim")
-    return Text(f"policy {policy.generation} stays, an edit was rejected{since}: {policy.text}", style="bold red")
+    return Text(words.edit_rejected(policy.generation, since, policy.text), style="bold red")
 
 
 def _resource(overview: Overview, at: int, screen: Screen) -> Text:
@@ -168,4 +169,4 @@ def _took_ms(row: SessionRow) -> float:
 
 def _help(screen: Screen) -> str:
     tabs = "  ".join(f"[{tab}]" if tab == screen.tab else tab for tab in TABS)
-    return cut(f"{tabs}   tab next, arrows and page keys scroll, q quits", screen.width, screen.look)
+    return cut(words.keys(tabs), screen.width, screen.look)

@@ -10,6 +10,7 @@ from vsched.cli.ask.cluster import ClusterFlags, cluster_flags
 from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, output_flags_of, print_document, say
+from vsched.cli.usage import words
 from vsched.errors import BadInput
 
 EPILOG = """\b
@@ -42,7 +43,7 @@ def command(config: Path | None, cluster: ClusterFlags, target: DaemonTarget, ou
     if config is not None:
         _ask_source(config, cluster, output)
     elif output.output == "plan":
-        raise BadInput("-o plan: needs the figures of the source (expected --config POLICY)")
+        raise BadInput(words.PLAN_NEEDS_FIGURES)
     else:
         _ask_daemon(target, output)
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import NODE, NODE_STATE, RowTable, named
 from vsched.cli.show.drawing import Look, bar
+from vsched.cli.usage import words
 from vsched.framework.words.lists import counted
 from vsched.web.overview.document import NodeRow, Overview
 
@@ -71,8 +72,8 @@ def node_page(overview: Overview, look: Look) -> RenderableType:
     measured = sum(1 for row in overview.nodes.values() if row.cpu_usage is not None or row.memory_usage is not None)
     nodes, left = counted(len(overview.nodes), "node", "nodes"), overview.counts.get("nodes_left_out", 0)
     if left:
-        nodes = f"{len(overview.nodes):,} of {len(overview.nodes) + left:,} nodes (unusual ones and a sample)"
-    remark = f"{nodes}; percent of each node allocated; usage known of {measured}"
+        nodes = words.nodes_shown(len(overview.nodes), len(overview.nodes) + left)
+    remark = words.of_each_node(nodes, measured)
     return Group(node_table(overview, look), Text(), Text(remark, style="dim"))
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, Obj
 from vsched.cli.queue.source import amounts
+from vsched.cli.usage import words
 from vsched.clock import SystemClock
 from vsched.collectors.make import make_source
 from vsched.collectors.poll import ask
@@ -54,7 +55,7 @@ def read_usage(settings: Settings, cluster: ClusterFlags) -> UsageRound:
     """
     metrics = settings.metrics
     if metrics is None or metrics.kind is None:
-        raise BadInput(f"{settings.source}: has no source of node usage (metrics.type, metrics.address)")
+        raise BadInput(words.no_source(settings.source))
 
     connection = _connection(metrics, cluster)
 

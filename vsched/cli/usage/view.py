@@ -12,6 +12,7 @@ from rich.text import Text
 from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import NAMES, columned, named
 from vsched.cli.show.drawing import Look, bar
+from vsched.cli.usage import words
 from vsched.cli.usage.source import UsageRound
 from vsched.collectors.poll import why_blind
 from vsched.model.nodes.usage import STALE_SECONDS, Figures, NodeUsage
@@ -19,7 +20,6 @@ from vsched.model.nodes.usage import STALE_SECONDS, Figures, NodeUsage
 RESOURCES = ("cpu", "memory")
 MOST_NAMED = 10
 """Names shown of what the source knows and is no node."""
-WITHOUT_CLUSTER = "no cluster to compare with (--kubeconfig FILE): these are the source's own figures"
 STYLES = {"known": "green", "above": "red", "stale": "yellow", "unknown": "magenta"}
 
 
@@ -94,18 +94,16 @@ def remarks(polled: UsageRound) -> list[str]:
     counts = ", ".join(f"{states.count(state)} {state}" for state in STYLES if state in states)
     lines = [f"{polled.source}: {len(polled.nodes)} nodes" + (f", {counts}" if counts else "")]
     if polled.without_cluster:
-        lines.append(WITHOUT_CLUSTER)
+        lines.append(words.NO_CLUSTER)
     if polled.thresholds:
         limits = ", ".join(f"{one.resource} {one.percent:g}% over {one.period}" for one in polled.thresholds)
-        lines.append(f"closed to new pods above {limits}")
+        lines.append(words.closed_above(limits))
     unmatched = polled.collected.strangers
     if unmatched:
         more = f" and {len(unmatched) - MOST_NAMED} more" if len(unmatched) > MOST_NAMED else ""
-        lines.append(f"it has figures for what is no node: {', '.join(unmatched[:MOST_NAMED])}{more}")
+        lines.append(words.no_such_nodes(", ".join(unmatched[:MOST_NAMED]), more))
     if polled.collected.ahead:
-        lines.append(
-            f"{polled.collected.ahead} nodes are left out: their samples are from the future, a clock is wrong"
-        )
+        lines.append(words.ahead(polled.collected.ahead))
     return lines
 
 
@@ -114,7 +112,7 @@ def figure_lines(polled: UsageRound) -> list[str]:
     nodes = polled.collected.reading.nodes
     lines = [f"probe: {polled.source}"]
     if polled.without_cluster:
-        lines.append(f"  {WITHOUT_CLUSTER}")
+        lines.append(f"  {words.NO_CLUSTER}")
     for resource, period in _columns(polled):
         found = [figures for usage in nodes.values() if (figures := _figures(usage, resource, period)) is not None]
         for what, numbers in (
@@ -124,7 +122,7 @@ def figure_lines(polled: UsageRound) -> list[str]:
             extremes = f", {min(numbers):.1f} to {max(numbers):.1f}%" if numbers else ""
             lines.append(f"  {resource} {period} {what}: {len(numbers)} of {len(polled.nodes)} nodes{extremes}")
     ages = [polled.collected.reading.taken - usage.measured for usage in nodes.values()]
-    lines.append(f"  newest samples: {min(ages):.0f} to {max(ages):.0f} s old" if ages else "  newest samples: none")
+    lines.append(words.ages(min(ages), max(ages)) if ages else words.NO_SAMPLES)
     return lines
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vsched.cli.ask.recordings import load
+from vsched.cli.verify import words
 from vsched.errors import BadInput
 from vsched.model.dump.cycle import RecordingHead
 from vsched.proof.verify import RuleFinding, verify
@@ -31,11 +32,11 @@ def verified(file: Path) -> Verified:
         try:
             report = replay(recording, policy, registry()).report
         except Exception as error:  # what a cycle dies of is a result, and nothing was decided
-            raise BadInput(f"{file}: the cycle ends in an error and decides nothing: {error_text(error)}") from None
+            raise BadInput(words.ends_in_error(file, error_text(error))) from None
     try:
         return Verified(file, recording.head, verify(recording.snapshot, facts_of(policy), report))
     except LookupError as error:
-        raise BadInput(f"{file}: its report is about {error}, which its snapshot does not have") from None
+        raise BadInput(words.not_in_snapshot(file, error)) from None
 
 
 def together(findings: Iterable[Sequence[RuleFinding]]) -> list[RuleFinding]:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, count_text
+from vsched.cli.verify import words
 from vsched.cli.verify.run import Verified, together
 
 MOST_SHOWN = 5
@@ -46,9 +47,7 @@ def as_text(found: Sequence[Verified], look: Look) -> RenderableType:
         for one in each.findings:
             lines += [Text(f"{where}{one.rule}: {text}") for text in one.violations[:MOST_SHOWN]]
             if len(one.violations) > MOST_SHOWN:
-                lines.append(
-                    Text(f"{where}{one.rule}: and {len(one.violations) - MOST_SHOWN:,} more (-o json has all)")
-                )
+                lines.append(Text(words.more_violations(where, one.rule, len(one.violations) - MOST_SHOWN)))
     cycles = count_text(len(found), "cycle", "cycles")
     verdict = f"{cycles}, {count_text(broken, 'violation', 'violations') if broken else 'no violations'}"
     return Group(table, *([Text()] if lines else []), *lines, Text(verdict, style="bold"))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from vsched.arbitrator.admission import problems
 from vsched.arbitrator.extender import ExtenderAnswer, Gate, PlacementRequest, PodState, Seen
 from vsched.clock import Clock
+from vsched.daemon.words import states as words
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.counted import Counted
 from vsched.model.arbitration.records import Bucket, Claim
@@ -50,7 +51,7 @@ class Admission:
     def ready(self) -> str:
         """Why there is no answer yet; empty if there is."""
         if self._findings.arbitrated is None:
-            return self._idle() or "nothing has been divided yet: the cache is not synced"
+            return self._idle() or words.NOTHING_DIVIDED
         return self._idle()
 
     def judge(self, asking: PlacementRequest) -> ExtenderAnswer:

@@ -13,6 +13,7 @@ from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
+from vsched.daemon.words import tasks as words
 from vsched.web.pages.extender import extender_routes
 from vsched.web.pages.webhook import webhook_routes
 from vsched.web.serve.routing import Route
@@ -41,7 +42,7 @@ class ArbitrationService:
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
-        return (LongLived("allocations", self.writer.run, "writes Consumers and Allocations", acts=True),)
+        return (LongLived("allocations", self.writer.run, words.ALLOCATIONS, acts=True),)
 
     @property
     def extender_routes(self) -> Sequence[Route]:

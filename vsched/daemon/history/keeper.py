@@ -16,6 +16,9 @@ from vsched.collectors.source import SourceError
 from vsched.daemon.history.stored import Found, HistoryObject, lessening_of
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.tasks import LongLived
+from vsched.daemon.words import files as files_words
+from vsched.daemon.words import log as log_words
+from vsched.daemon.words import tasks as words
 from vsched.errors import Unavailable
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.errors import ApiError, Forbidden
@@ -102,7 +105,7 @@ class HistoryKeeper:
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
-        return (LongLived("usage history", self.run, "keeps the usage history in a ConfigMap", acts=True),)
+        return (LongLived("usage history", self.run, words.USAGE_HISTORY, acts=True),)
 
     async def run(self) -> None:
         """Read the history, then write it again and again, until cancelled."""
@@ -145,7 +148,7 @@ class HistoryKeeper:
                 except (ApiError, Unavailable) as error:
                     self._failed("read", _code_of(error), str(error))
                     return False
-            self._failed("written", "conflicts", "others keep writing it")
+            self._failed("written", "conflicts", files_words.OTHERS_WRITE)
             return False
 
     async def drain(self, deadline_seconds: float) -> int:
@@ -197,14 +200,12 @@ class HistoryKeeper:
         where, now = str(self._stored), self._clock.now()
         problem = found.problem
         if found.history is not None and found.history.at > now + FUTURE_SECONDS:
-            problem = f"it was written at {time_stamp(found.history.at)}, which is in the future"
+            problem = files_words.from_the_future(time_stamp(found.history.at))
         if problem:
-            self._reporter.worry("usage history starts empty", where=where, problem=problem)
-            self._events.record(
-                self._stored.reference, WARNING, "UsageHistoryLost", f"usage history starts empty: {problem}"
-            )
+            self._reporter.worry(log_words.HISTORY_STARTS_EMPTY, where=where, problem=problem)
+            self._events.record(self._stored.reference, WARNING, "UsageHistoryLost", files_words.starts_empty(problem))
         elif found.history is None:
-            self._reporter.note("usage history starts empty", where=where, reason="the ConfigMap does not exist")
+            self._reporter.note(log_words.HISTORY_STARTS_EMPTY, where=where, reason=log_words.NO_CONFIG_MAP)
         else:
             self._restore_from(found.history, str(self._stored))
             return True
@@ -214,10 +215,10 @@ class HistoryKeeper:
         try:
             history = await past.read()
         except SourceError as error:
-            self._reporter.worry("usage history cannot be read from Prometheus", problem=str(error))
+            self._reporter.worry(log_words.HISTORY_NOT_IN_PROMETHEUS, problem=str(error))
             return
         if history is None:
-            self._reporter.note("Prometheus has no usage history either")
+            self._reporter.note(log_words.PROMETHEUS_EMPTY)
         else:
             self._restore_from(history, "Prometheus")
 
@@ -225,7 +226,7 @@ class HistoryKeeper:
         now = self._clock.now()
         self.book.restore(history, now)
         self._reporter.note(
-            "usage history restored",
+            log_words.HISTORY_RESTORED,
             where=where,
             since=time_stamp(history.since),
             holders=len(history.holders) - 1,
@@ -243,25 +244,25 @@ class HistoryKeeper:
             self._restore_from(theirs, str(self._stored))
         elif found.writer != self._rival:
             self._rival = found.writer
-            event = "usage history was written by another process"
+            event = log_words.HISTORY_OF_ANOTHER
             self._reporter.worry(event, where=str(self._stored), writer=found.writer or "unknown")
 
     def _succeeded(self, key: Key, packed: PackedHistory) -> None:
         self._written, self._size, self._written_at = key, float(len(packed.body)), self._clock.now()
         self._writes["written"] += 1
         if self._trouble:
-            self._reporter.note("usage history can be written again", where=str(self._stored))
+            self._reporter.note(log_words.HISTORY_WRITTEN_AGAIN, where=str(self._stored))
         self._trouble = ""
         lessened = bool(packed.merged or packed.dropped)
         if lessened and not self._lessened:
-            self._reporter.worry("usage history is too large", where=str(self._stored), left_out=lessening_of(packed))
+            self._reporter.worry(log_words.HISTORY_TOO_LARGE, where=str(self._stored), left_out=lessening_of(packed))
         self._lessened = lessened
 
     def _failed(self, what: str, trouble: str, problem: str) -> None:
         """Tell what failed, once until something succeeds or it fails in another way."""
         self._writes["failed"] += 1
         if trouble != self._trouble:
-            event = f"usage history cannot be {what}"
+            event = log_words.history_cannot_be(what)
             self._reporter.worry(event, where=str(self._stored), problem=problem)
         self._trouble = trouble
 

@@ -8,6 +8,7 @@ from vsched.clock import Clock
 from vsched.collectors.endpoint import Endpoint
 from vsched.collectors.past_use import past_history, read_past
 from vsched.collectors.source import SourceError
+from vsched.daemon.words import files as words
 from vsched.kube.client import ApiClient
 from vsched.mirror.accounts.history import is_counted
 from vsched.mirror.cache import Cache
@@ -41,7 +42,7 @@ class PastOfPrometheus:
         """The history, None where Prometheus knows nothing; raises SourceError."""
         source = self._settings().metrics
         if source is None or source.kind != "prometheus":
-            raise SourceError("the policy names no Prometheus (expected metrics.address)")
+            raise SourceError(words.NO_PROMETHEUS)
         await self._listed()
         endpoint, now = Endpoint(source, self._client, self._reach), self._clock.now()
         try:

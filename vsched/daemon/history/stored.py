@@ -11,6 +11,7 @@ import orjson
 
 from vsched.daemon.lead.election import home_of
 from vsched.daemon.options import Options
+from vsched.daemon.words import files as words
 from vsched.errors import UNREADABLE, why_unreadable
 from vsched.kube.client import JSON, MERGE_PATCH, ApiClient
 from vsched.kube.errors import NotFound
@@ -138,7 +139,7 @@ def _content_of(body: bytes) -> Found:
     writer = (content.data or {}).get(WRITER, "")
     packed = (content.binary_data or {}).get(KEY)
     if packed is None:
-        return Found(problem=f"it has no binaryData.{KEY}", writer=writer)
+        return Found(problem=words.no_content(KEY), writer=writer)
     try:
         return Found(history=unpack(packed), writer=writer)
     except BadHistory as error:
@@ -149,11 +150,11 @@ def lessening_of(packed: PackedHistory) -> str:
     """What a history lost so that it fits into an object; empty where that is nothing."""
     parts = []
     if packed.rounded:
-        parts.append("hours are rounded to 0.4 %")
+        parts.append(words.ROUNDED)
     if packed.merged:
-        parts.append(f"the hours of the {packed.merged} holders that used least count for their queues")
+        parts.append(words.merged(packed.merged))
     if packed.dropped:
-        parts.append(f"{packed.dropped} holders are left out")
+        parts.append(words.left_out(packed.dropped))
     return ", ".join(parts)
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.daemon.observe.numbers import Numbers
+from vsched.daemon.words import log as words
 from vsched.kube.auth.config import IN_CLUSTER
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
@@ -157,7 +158,7 @@ class LeaseElection:
         """It takes the Lease in any case."""
 
     async def run(self) -> None:
-        self._reporter.note("waiting for the lease", lease=str(self._elector.settings), identity=self.identity)
+        self._reporter.note(words.WAITING_FOR_LEASE, lease=str(self._elector.settings), identity=self.identity)
         try:
             async with self._client() as client:
                 await self._elector.run(client)
@@ -189,13 +190,13 @@ class LeaseElection:
         before, self._before = self._before, state
         lease = str(self._elector.settings)
         if state.role is Role.LOST:
-            self._reporter.worry("lease lost", lease=lease, holder=state.holder, problem=state.problem)
+            self._reporter.worry(words.LEASE_LOST, lease=lease, holder=state.holder, problem=state.problem)
         elif state.problem:
-            self._reporter.worry("lease attempt failed", lease=lease, role=self.role, problem=state.problem)
+            self._reporter.worry(words.LEASE_ATTEMPT_FAILED, lease=lease, role=self.role, problem=state.problem)
         elif state.role is Role.LEADER:
             self._reporter.note("leading", lease=lease, transitions=state.transitions)
         elif state.role is Role.RELEASED:
-            self._reporter.note("lease released", lease=lease)
+            self._reporter.note(words.LEASE_RELEASED, lease=lease)
         elif state.holder != before.holder or before.problem:
             self._reporter.note("standby", lease=lease, holder=state.holder)
         if state.role is not before.role:
@@ -205,7 +206,7 @@ class LeaseElection:
         """Log a refused watch: rights are missing, and a hand-over takes longer until they are given."""
         if statistics.state is WatchState.REFUSED:
             lease = str(self._elector.settings)
-            self._reporter.worry("lease cannot be watched, polling it instead", lease=lease, problem=statistics.problem)
+            self._reporter.worry(words.LEASE_NOT_WATCHED, lease=lease, problem=statistics.problem)
 
 
 def home_of(connection: Connection) -> str:

@@ -16,6 +16,8 @@ import orjson
 
 from vsched.daemon.options import Options, leader_pod_of, leader_service_of, port_of
 from vsched.daemon.tasks import LongLived
+from vsched.daemon.words import log as log_words
+from vsched.daemon.words import tasks as words
 from vsched.errors import Unavailable
 from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.errors import ApiError
@@ -57,9 +59,7 @@ def leader_signs(options: Options, client: ApiClient, writer: Writer, worry: Wor
         signs.append(LeaderLabel(options, client, writer))
     if options.leader_endpoints:
         signs.append(LeaderSlice(options, writer))
-    return tuple(
-        LongLived(sign.name, _again_and_again(sign, worry), "says where the leader is", once=True) for sign in signs
-    )
+    return tuple(LongLived(sign.name, _again_and_again(sign, worry), words.LEADER_ADDRESS, once=True) for sign in signs)
 
 
 def _again_and_again(sign: Sign, worry: Worry) -> Callable[[], Coroutine[Any, Any, None]]:
@@ -69,7 +69,7 @@ def _again_and_again(sign: Sign, worry: Worry) -> Callable[[], Coroutine[Any, An
         while True:
             answer = await sign.put()
             if not answer.done and not failed and answer.code != NOT_PERMITTED:
-                worry("leader address not published", by=sign.name, problem=answer.message)
+                worry(log_words.ADDRESS_NOT_PUBLISHED, by=sign.name, problem=answer.message)
             failed = not answer.done
             await asyncio.sleep(FAILED_SECONDS if failed else AGAIN_SECONDS)
 

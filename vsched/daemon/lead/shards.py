@@ -19,6 +19,7 @@ import msgspec
 from vsched.clock import Clock
 from vsched.daemon.lead.election import ONCE, Reporter, home_of
 from vsched.daemon.observe.numbers import Numbers
+from vsched.daemon.words import log as words
 from vsched.errors import VschedError
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -142,7 +143,7 @@ class ShardElection:
     # -- its course
 
     async def run(self) -> None:
-        self._reporter.note("waiting for the leases of shards", shards=self.count, identity=self.identity)
+        self._reporter.note(words.WAITING_FOR_LEASES, shards=self.count, identity=self.identity)
         try:
             async with self._client() as client, asyncio.TaskGroup() as group:
                 for shard in range(self.count):
@@ -205,7 +206,7 @@ class ShardElection:
         return None
 
     async def _give(self, shard: int) -> None:
-        self._reporter.note("handing over shard", shard=shard, to=self._electors[shard].preferred)
+        self._reporter.note(words.HANDING_OVER, shard=shard, to=self._electors[shard].preferred)
         self._leaving.add(shard)
         self.on_shards()
         await self.settle(shard)
@@ -224,7 +225,7 @@ class ShardElection:
                 except Conflict:
                     pass  # it was renewed meanwhile; the next round asks again
                 except (VschedError, TimeoutError) as error:
-                    self._reporter.worry("cannot request a shard", lease=str(elector.settings), problem=str(error))
+                    self._reporter.worry(words.CANNOT_REQUEST, lease=str(elector.settings), problem=str(error))
                 return
 
     # -- the candidates
@@ -248,9 +249,9 @@ class ShardElection:
         before, self._before[shard] = self._before[shard], state
         lease = lease_name(str(self._settings), shard)
         if state.role is Role.LOST:
-            self._reporter.worry("lease lost", lease=lease, holder=state.holder, problem=state.problem)
+            self._reporter.worry(words.LEASE_LOST, lease=lease, holder=state.holder, problem=state.problem)
         elif state.problem:
-            self._reporter.worry("lease attempt failed", lease=lease, role=self.role, problem=state.problem)
+            self._reporter.worry(words.LEASE_ATTEMPT_FAILED, lease=lease, role=self.role, problem=state.problem)
         elif state.role is not before.role:
             self._reporter.note("shard", shard=shard, role=state.role.value, lease=lease)
         if state.role is not before.role:
@@ -268,9 +269,7 @@ class ShardElection:
     def _on_watch(self, settings: LeaseSettings, statistics: Statistics) -> None:
         """Log a refused watch: rights are missing, and a hand-over takes longer until they are given."""
         if statistics.state is WatchState.REFUSED:
-            self._reporter.worry(
-                "lease cannot be watched, polling it instead", lease=str(settings), problem=statistics.problem
-            )
+            self._reporter.worry(words.LEASE_NOT_WATCHED, lease=str(settings), problem=statistics.problem)
 
 
 def shards_held(election: object) -> dict[str, object]:

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import SplitResult, urlsplit
 
+from vsched.daemon.words import calls as words
 from vsched.errors import Unavailable
 from vsched.framework.callout import CalloutEndpoint
 
@@ -105,13 +106,13 @@ class Caller:
             link = self._link_to(f"{address.scheme}://{address.netloc}")
             call = self._pool.submit(link.post, target, body, seconds)
         except RuntimeError:  # closed
-            raise Unavailable(f"{url}: no longer called") from None
+            raise Unavailable(words.no_longer_called(url)) from None
         try:
             return call.result(seconds)
         except TimeoutError:
             self._abandoned, self._link = call, None
             link.cut()
-            raise Silent(f"{url}: no answer within {seconds:.2g} s") from None
+            raise Silent(words.no_answer(url, seconds)) from None
 
     def _after_abandoned(self, url: str, seconds: float) -> float:
         """What is left of the time once the thread is free: a name look-up, say, cannot be broken off."""
@@ -119,7 +120,7 @@ class Caller:
             return seconds
         began = self._monotonic()
         if not wait((self._abandoned,), seconds).done:
-            raise Silent(f"{url}: an earlier call has not ended yet")
+            raise Silent(words.earlier_call(url))
         self._abandoned = None
         return max(0.0, seconds - (self._monotonic() - began))
 
@@ -143,9 +144,9 @@ class CycleCalls:
     def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
         """One call within what the cycle has left; raises Unavailable."""
         if not self._given_up and self._caller.rests:
-            self._given_up = "is skipped after it did not answer"
+            self._given_up = words.SKIPPED
         if not self._given_up and self._spent_seconds >= endpoint.cycle_seconds:
-            self._given_up = f"used up the {endpoint.cycle_seconds:g} s of the cycle"
+            self._given_up = words.used_up(endpoint.cycle_seconds)
         if self._given_up:
             self._caller.counts["skipped"] += 1
             raise Unavailable(f"{endpoint.url} {self._given_up}")
@@ -156,7 +157,7 @@ class CycleCalls:
         finally:
             self._spent_seconds += self._monotonic() - began
             if self._caller.worn_out:
-                self._given_up = "did not answer too often in this cycle"
+                self._given_up = words.TOO_OFTEN
 
 
 class ServiceLink:
@@ -177,7 +178,7 @@ class ServiceLink:
             return self._post(target, body, seconds)
         except TimeoutError:
             self.drop()
-            raise Silent(f"{self.base}{target}: no answer within {seconds:.2g} s") from None
+            raise Silent(words.no_answer(f"{self.base}{target}", seconds)) from None
         except OSError as error:
             self.drop()
             raise Silent(f"{self.base}{target}: {error or type(error).__name__}") from None
@@ -212,7 +213,7 @@ class ServiceLink:
 
     def _check(self) -> None:
         if self._cut:
-            raise Unavailable("the caller stopped waiting")
+            raise Unavailable(words.CALLER_GONE)
 
     def _exchange(self, connection: HTTPConnection, target: str, body: bytes, seconds: float) -> bytes:
         self._check()
@@ -223,9 +224,9 @@ class ServiceLink:
             raise Unavailable(f"answered {response.status} {response.reason}")
         answer = response.read(ANSWER_BYTES_MAX + 1)
         if len(answer) > ANSWER_BYTES_MAX:
-            raise Unavailable(f"answered more than {ANSWER_BYTES_MAX >> 20} MiB")
+            raise Unavailable(words.answered_too_much(ANSWER_BYTES_MAX >> 20))
         if response.length:
-            raise Unavailable("the answer broke off")
+            raise Unavailable(words.BROKE_OFF)
         if response.will_close:
             self.drop()
         return answer

@@ -7,6 +7,7 @@ import time
 
 from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.words import log as words
 
 BEAT_SECONDS = 0.5
 
@@ -31,7 +32,7 @@ class Heartbeat:
         """Log once that an extender does not answer, and once that it answers again."""
         problem = self._caller.problem
         if problem and not self._call_problem:
-            self._telemetry.worry("extender does not answer", problem=problem)
+            self._telemetry.worry(words.EXTENDER_SILENT, problem=problem)
         elif self._call_problem and not problem:
-            self._telemetry.note("extender answers again")
+            self._telemetry.note(words.EXTENDER_BACK)
         self._call_problem = problem

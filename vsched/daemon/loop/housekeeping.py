@@ -19,6 +19,7 @@ from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import TwoSinks
+from vsched.daemon.words import tasks as words
 from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
 
@@ -125,21 +126,21 @@ class Housekeeping:
         """What runs for long."""
         tasks = []
         if self.queues is not None:
-            tasks.append(LongLived("queues", self.queues.run, "opens and closes queues as asked", once=True))
+            tasks.append(LongLived("queues", self.queues.run, words.QUEUES, once=True))
         if self.podgroups is not None:
-            what = "makes PodGroups for pods that name none"
+            what = words.PODGROUPS
             tasks.append(LongLived("podgroups", self.podgroups.run, what, once=True))
         if self.jobs is not None:
-            tasks.append(LongLived("vcjobs", self.jobs.run, "runs Volcano's Jobs", once=True))
+            tasks.append(LongLived("vcjobs", self.jobs.run, words.VCJOBS, once=True))
         if self.makers is not None:
-            what = "makes vcjobs for CronJobs and JobFlows"
+            what = words.FLOWS
             tasks.append(LongLived("flows", self.makers.run, what, once=True))
         if self.gates is not None:
-            tasks.append(LongLived("gates", self.gates.run, "lets pods in that sessions found room for", acts=True))
+            tasks.append(LongLived("gates", self.gates.run, words.GATES, acts=True))
         if self.provisioning is not None:
-            what = "asks for nodes by ProvisioningRequests, where the policy says so"
+            what = words.PROVISIONING
             tasks.append(LongLived("provisioning", self.provisioning.run, what, acts=True))
         if self.node_shards is not None:
-            what = "says on our NodeShard which nodes are in use"
+            what = words.NODE_SHARD
             tasks.append(LongLived("node shard", self.node_shards.run, what, once=True))
         return tuple(tasks)

@@ -9,6 +9,7 @@ from vsched.controllers.flows.admission import maker_refusals
 from vsched.controllers.vcjobs.changes import forbidden_changes
 from vsched.controllers.vcjobs.defaults import defaults_of, with_defaults
 from vsched.controllers.vcjobs.read import job_of
+from vsched.daemon.words import calls as words
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.queues.queue import ROOT
@@ -57,11 +58,11 @@ class JobReviews:
         queue = self._cache.watched_queue(name)
         if queue is None:
             # Where the default queue has no object, it is taken to be there.
-            return "" if name == self._default_queue else f"spec.queue: queue {name!r} does not exist"
+            return "" if name == self._default_queue else words.no_queue(name)
         if not queue.open:
-            return f"spec.queue: queue {name} is {queue.state} (expected one that is open)"
+            return words.queue_not_open(name, queue.state)
         if name == ROOT or name in self._cache.parents_of_queues():
-            return f"spec.queue: queue {name} has child queues (expected a queue without any)"
+            return words.queue_has_children(name)
         return ""
 
     def changes(self, before: Data, after: Data, were: wire.VolcanoJob | None, found: wire.VolcanoJob) -> list[str]:

@@ -18,6 +18,7 @@ from vsched.daemon.loop.silence import Silence
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
+from vsched.daemon.words import log as words
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.kube.backoff import doubled
@@ -168,14 +169,14 @@ class Loop:
         while silence.lasts and not self._stopping:
             if not self._is_silent:
                 self._is_silent = True
-                parts.telemetry.worry("API server does not answer, sessions paused")
+                parts.telemetry.worry(words.SESSIONS_PAUSED)
             if parts.snapshots.waiting:
                 return
             self._turned()
             await silence.wait()
         if self._is_silent and not silence.lasts:
             self._is_silent = False
-            parts.telemetry.note("API server is back, sessions resume")
+            parts.telemetry.note(words.SESSIONS_RESUME)
             self._on_answer()
 
     def _due_seconds(self) -> float:

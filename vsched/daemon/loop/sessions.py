@@ -10,6 +10,7 @@ from vsched.daemon.loop.heartbeat import BEAT_SECONDS
 from vsched.daemon.loop.loop import Loop, prepare
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.watches import Watches
+from vsched.daemon.words import log as words
 from vsched.web.pages.health import Health
 
 TOLD = {
@@ -61,7 +62,7 @@ class Sessions:
         for told in self._on_listed:
             told()
         sizes = base.cache.describe()
-        base.telemetry.note("cache synced", **{told: sizes[name] for name, told in TOLD.items()})
+        base.telemetry.note(words.CACHE_SYNCED, **{told: sizes[name] for name, told in TOLD.items()})
         if not await self._is_set(base.election.leading, self._keep_warm):
             return
         if self._history is None or await self._is_set(self._history, self._keep_warm):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from vsched.daemon.observe.settings import AdvisorSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.words import log as words
 from vsched.errors import Unavailable
 from vsched.explain.changes import changes
 from vsched.explain.order import WaitingOrder, waiting_order
@@ -105,7 +106,7 @@ class Advisor:
             except Unavailable:
                 worked_seconds = 0.0
             except Exception as error:  # pods are placed without advice, too
-                self._telemetry.worry("advice failed", problem=f"{type(error).__name__}: {error}")
+                self._telemetry.worry(words.ADVICE_FAILED, problem=f"{type(error).__name__}: {error}")
                 await asyncio.sleep(settings.pause_seconds)
                 continue
             await asyncio.sleep(max(settings.round_seconds, worked_seconds * (1.0 / settings.part - 1.0)))

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from vsched.collectors.poll import SourceState
 from vsched.daemon.policy.reload import PolicyReading
+from vsched.daemon.words import log as words
 from vsched.kube.watch.deltas import Statistics, WatchState
 from vsched.log import logger
 from vsched.mirror.resources import HEEDED, RESOURCES, SELDOM_SERVED
@@ -40,17 +41,17 @@ class ProcessTelemetry:
         self.metrics.reloaded.labels(result).set(reading.at)
         self.metrics.generation.set(reading.generation)
         if reading.ok:
-            self._log.info("policy in force", generation=reading.generation, changes=reading.text)
+            self._log.info(words.POLICY_IN_FORCE, generation=reading.generation, changes=reading.text)
             for warning in reading.warnings:
-                self._log.warning("policy warning", warning=warning)
+                self._log.warning(words.POLICY_WARNING, warning=warning)
         else:
-            self._log.error("policy rejected, keeping the previous one", problems=reading.problems)
+            self._log.error(words.POLICY_REJECTED, problems=reading.problems)
 
     def watch(self, statistics: Statistics) -> None:
         """A watch has changed its state or its problem."""
         resource = str(statistics.resource)
         if statistics.state is WatchState.MISSING and resource in _SELDOM_SERVED:
-            self._log.info("watch", resource=resource, state="not served, not needed")
+            self._log.info("watch", resource=resource, state=words.NOT_NEEDED)
         elif statistics.problem:
             self._log.warning("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
         else:
@@ -77,7 +78,7 @@ class ProcessTelemetry:
 
     def overview_failed(self, error: Exception) -> None:
         """An overview could not be made; sessions go on."""
-        self._log.error("page data failed", exc_info=error)
+        self._log.error(words.PAGE_FAILED, exc_info=error)
 
     def note(self, event: str, **fields: object) -> None:
         """Log a step of the daemon's life: started, synced, stopping."""

@@ -14,6 +14,8 @@ from vsched.clock import Clock
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.stalling import TRIES, Stalling
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.words import log as words
+from vsched.daemon.words import states as states_words
 from vsched.framework.policy import Policy
 from vsched.model.dump.cycle import Recording, pack
 from vsched.model.plan import CycleReport
@@ -107,7 +109,7 @@ class Recorder:
 
     def useless(self, beneficiary: str, node: str) -> None:
         """Evictions from this node for this beneficiary were wasted."""
-        says = f"pods left node {node} for {beneficiary}, which was not placed"
+        says = states_words.left_for_nothing(node, beneficiary)
         found = next((held for held in self._held if (beneficiary, node) in held.takings), None)
         if found is not None and self._wants(USELESS, says):
             self._keep(found.frozen, USELESS, says)
@@ -119,7 +121,7 @@ class Recorder:
 
     def looped(self, taker: str, victim: str) -> None:
         """A job took from one that had taken from it before."""
-        says = f"{taker} and {victim} evict each other's pods in turn"
+        says = states_words.evict_each_other(taker, victim)
         if not self._loop(taker, says) and len(self._early) < MOST_HELD:
             self._early.append((taker, says))
 
@@ -138,12 +140,12 @@ class Recorder:
             try:
                 data = await asyncio.to_thread(pack, recording, self._give_way)
             except Exception as error:  # scheduling goes on without the recording
-                self._telemetry.worry("session not recorded", number=recording.head.number, problem=error_text(error))
+                self._telemetry.worry(words.NOT_RECORDED, number=recording.head.number, problem=error_text(error))
                 continue
             if self.ring.put(StoredRecording(recording.head, data)):
                 self._telemetry.kept(recording.head, len(data))
             else:
-                self._telemetry.worry("session not recorded: too large", number=recording.head.number, bytes=len(data))
+                self._telemetry.worry(words.TOO_LARGE, number=recording.head.number, bytes=len(data))
 
     def _give_way(self) -> None:
         """Wait a little while for a session that is under way."""

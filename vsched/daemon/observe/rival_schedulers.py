@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 
 from vsched.clock import Clock
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.words import log as words
+from vsched.daemon.words import states as states_words
 from vsched.model.pods.task import Task
 from vsched.writes.bodies import pod_reference
 from vsched.writes.events import WARNING, EventRecorder
@@ -70,22 +72,17 @@ class RivalSchedulers:
         self._telemetry.history.foreign = self.bindings
         self._last, self._latest = now, f"{task.namespace}/{task.name} to {task.node}"
         about = pod_reference(task.namespace, task.name, task.uid)
-        self._events.record(about, WARNING, "BoundByAnother", f"bound to {task.node}, but not by this scheduler")
+        self._events.record(about, WARNING, "BoundByAnother", states_words.bound_by_another(task.node))
         if now - self._said >= AGAIN_SECONDS:
             self._said = now
-            self._telemetry.worry(
-                "another scheduler binds this scheduler's pods", problem=self.problem, bindings=self.bindings
-            )
+            self._telemetry.worry(words.RIVAL, problem=self.problem, bindings=self.bindings)
 
     @property
     def problem(self) -> str:
         """The problem as a sentence; empty if there is none."""
         if not self.bindings or self._clock.monotonic() - self._last > FRESH_SECONDS:
             return ""
-        return (
-            f"another scheduler binds pods of {self._names}: {self.bindings} so far, the last {self._latest}; "
-            "nodes are given more than they have (expected one daemon for a name, or --leader-elect for all of them)"
-        )
+        return states_words.rival(self._names, self.bindings, self._latest)
 
     def to_dict(self) -> Mapping[str, object]:
         """For ``/readyz``; empty if there is no problem."""

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 
+from vsched.daemon.words import states as words
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
 from vsched.model.dump.cycle import ExternalCall
@@ -71,8 +72,8 @@ class SnapshotService:
     def _why_none(self) -> str:
         if idle := idle_of(self._role()):
             return idle
-        why = "its sessions fail: see its log" if self._fails else "a session is slow: see its log"
-        return f"no session within {self._patience_seconds:g} s ({why})"
+        why = words.SESSIONS_FAIL if self._fails else words.SESSION_IS_SLOW
+        return words.no_session(self._patience_seconds, why)
 
     def begin(self) -> list[asyncio.Future[FrozenSnapshot]]:
         """A session starts; returns those who wait for it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from vsched.daemon.words import states as words
 from vsched.model.plan import Bind, CycleReport
 
 TRIES = 5
@@ -42,14 +43,14 @@ class Stalling:
             self._evicting_since = now if self._evicting_since is None else self._evicting_since
             self._evicting += 1
         if stuck:
-            return f"pod {stuck[0].namespace}/{stuck[0].name} is not bound after {self._most_tries} attempts"
+            return words.not_bound(stuck[0].namespace, stuck[0].name, self._most_tries)
         if self._evicting_since is None or self._evicting < EVICTING_SESSIONS:
             return ""
         seconds = now - self._evicting_since
         if seconds < EVICTING_SECONDS:
             return ""
         sessions, self._evicting_since, self._evicting = self._evicting, None, 0
-        return f"{sessions} sessions evicted pods within {seconds:.0f} s, but no pod was placed"
+        return words.evicting_for_nothing(sessions, seconds)
 
     def _tried(self, bind: Bind) -> bool:
         """Count a decision; True at ``TRIES``, after which counting starts again."""

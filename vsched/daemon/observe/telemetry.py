@@ -18,6 +18,7 @@ from vsched.daemon.observe.summary import SessionSummary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.triggers import Reason
+from vsched.daemon.words import log as words
 from vsched.model.dump.cycle import RecordingHead
 from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
@@ -44,9 +45,6 @@ RESULTS = {
 }
 """The label of ``volcano_schedule_attempts_total`` for each outcome of a binding."""
 
-
-VIOLATED = "decision violates a rule"
-"""The log line about it; soaks look for it."""
 LINE_SECONDS = 1.0
 """The least time between two log lines about sessions."""
 FAILURES_PER_SECOND = 5.0
@@ -235,7 +233,7 @@ class Telemetry(ProcessTelemetry):
         for action, count in counts.items():
             self.metrics.useless.labels(action).inc(count)
         self._log.warning(
-            "evicted pods for a job that was not placed",
+            words.WASTED,
             beneficiary=beneficiary,
             node=node,
             evictions=sum(counts.values()),
@@ -250,14 +248,16 @@ class Telemetry(ProcessTelemetry):
         """A job took from one that had taken from it before."""
         self.metrics.loops.labels(eviction.action).inc()
         jobs = {"beneficiary": eviction.beneficiary, "victim": eviction.job}
-        self._log.warning("jobs evict each other's pods in turn", **jobs, no_evictions_between_them_seconds=seconds)
+        self._log.warning(words.EVICT_EACH_OTHER, **jobs, no_evictions_between_them_seconds=seconds)
         self.on_loop(eviction.beneficiary, eviction.job)
 
     def kept(self, head: RecordingHead, size: int) -> None:
         """A cycle in which something looked wrong was kept."""
         self.metrics.recordings.labels(head.why).inc()
-        fetch = f"vsched dump --recording {head.number}"
-        self._log.warning("session recorded", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
+        fetch = words.fetch(head.number)
+        self._log.warning(
+            words.SESSION_RECORDED, number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch
+        )
 
     def verified(self, number: int, findings: Sequence[RuleFinding] | None) -> None:
         """A session was checked against the rules; None where that took too long."""
@@ -266,7 +266,7 @@ class Telemetry(ProcessTelemetry):
         for one in broken:
             self.metrics.violations.labels(one.rule).inc(len(one.violations))
             first = {"says": one.violations[0], "violations": len(one.violations)}
-            self._log.warning(VIOLATED, session=number, rule=one.rule, **first)
+            self._log.warning(words.VIOLATED, session=number, rule=one.rule, **first)
 
     def kept_by_sessions(self, counts: Mapping[str, tuple[int, int]]) -> None:
         """Answers that sessions had kept, and those that they worked out, by owner, since it was last told."""
@@ -279,10 +279,10 @@ class Telemetry(ProcessTelemetry):
         self.metrics.failed_cycles.inc()
         text = f"{type(error).__name__}: {error}"
         if text == self._last_failure:
-            self._log.warning("session failed again", error=text, next_in_seconds=round(pause_seconds, 1))
+            self._log.warning(words.SESSION_FAILED_AGAIN, error=text, next_in_seconds=round(pause_seconds, 1))
         else:
             self._last_failure = text
-            self._log.error("session failed", next_in_seconds=round(pause_seconds, 1), exc_info=error)
+            self._log.error(words.SESSION_FAILED, next_in_seconds=round(pause_seconds, 1), exc_info=error)
 
     # -- arbitration
 
@@ -305,7 +305,7 @@ class Telemetry(ProcessTelemetry):
         text = f"{type(error).__name__}: {error}"
         if text != self._last_arbitration_error:
             self._last_arbitration_error = text
-            self._log.error("arbitration failed", next_in_seconds=round(pause_seconds, 1), exc_info=error)
+            self._log.error(words.ARBITRATION_FAILED, next_in_seconds=round(pause_seconds, 1), exc_info=error)
 
     # -- writes
 
@@ -340,8 +340,8 @@ class Telemetry(ProcessTelemetry):
         """A binding was accepted, and the API server no longer knows it."""
         self.metrics.lost.inc()
         if self._failure_lines.try_take():
-            problem = "the API server accepted the binding but no longer has it; was it restored from a backup?"
-            self._log.warning("binding lost", pod=f"{bind.namespace}/{bind.name}", node=bind.node, problem=problem)
+            problem = words.ACCEPTED_AND_GONE
+            self._log.warning(words.BINDING_LOST, pod=f"{bind.namespace}/{bind.name}", node=bind.node, problem=problem)
         else:
             self._unlogged += 1
 
@@ -383,7 +383,7 @@ class Telemetry(ProcessTelemetry):
             self.history.evictions.answered(self._clock.now(), about, verdict.value, withdrawal.why)
         elif verdict is EvictionVerdict.GAVE_UP and self._failure_lines.try_take():
             pod = f"{withdrawal.namespace}/{withdrawal.name}"
-            self._log.warning("eviction request not withdrawn", pod=pod, node=withdrawal.node, message=message)
+            self._log.warning(words.NOT_WITHDRAWN, pod=pod, node=withdrawal.node, message=message)
 
     def _log_failed(self, event: str, effect: Bind | Evict, outcome: Outcome | EvictionOutcome, **fields: str) -> None:
         if not self._failure_lines.try_take():

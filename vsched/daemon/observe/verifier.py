@@ -14,6 +14,7 @@ from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.settings import VerifierSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.words import log as words
 from vsched.errors import Unavailable
 from vsched.proof.verify import RuleFinding, verify
 from vsched.settings.proving import facts_of
@@ -58,7 +59,7 @@ class Verifier:
                 except Unavailable:
                     continue
                 except Exception as error:  # scheduling goes on unchecked
-                    self._telemetry.worry("check failed", problem=f"{type(error).__name__}: {error}")
+                    self._telemetry.worry(words.CHECK_FAILED, problem=f"{type(error).__name__}: {error}")
                     pause_seconds = settings.pause_seconds
         finally:
             self._ended = True  # a check in its thread stops after the next decision

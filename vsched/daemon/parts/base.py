@@ -14,6 +14,7 @@ from vsched.daemon.options import Options, workloads_of
 from vsched.daemon.policy.reach import reach_of
 from vsched.daemon.policy.reload import PolicyInForce, policy_of
 from vsched.daemon.triggers import Trigger
+from vsched.daemon.words import states as words
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
@@ -55,7 +56,7 @@ class Base:
 
     def idle(self) -> str:
         """Why this daemon does not act; empty if it does."""
-        return "" if self.election.holds() else f"this daemon is not the leader: it is {self.role()}"
+        return "" if self.election.holds() else words.not_the_leader(self.role())
 
 
 def make_base(

@@ -12,6 +12,7 @@ from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.verifier import Verifier
 from vsched.daemon.parts.base import Base
 from vsched.daemon.tasks import LongLived
+from vsched.daemon.words import tasks as words
 from vsched.model.frozen import frozen_history
 from vsched.web.findings import with_division
 from vsched.web.overview.feed import OverviewFeed
@@ -83,14 +84,14 @@ class Inspection:
     @property
     def tasks(self) -> Sequence[LongLived]:
         """What runs for long."""
-        says = "makes pictures of the cluster for those who watch"
+        says = words.PICTURES
         tasks = [LongLived("pictures", self._publisher.run, says)]
-        tasks.append(LongLived("recordings", self.recorder.run, "packs cycles in which something looked wrong"))
+        tasks.append(LongLived("recordings", self.recorder.run, words.RECORDINGS))
         if self._advisor is not None:
-            says = "finds what would let waiting jobs start"
+            says = words.ADVICE
             tasks.append(LongLived("advice", self._advisor.run, says, acts=True))
         if self._verifier is not None:
-            tasks.append(LongLived("checks", self._verifier.run, "checks sessions against the rules", acts=True))
+            tasks.append(LongLived("checks", self._verifier.run, words.CHECKS, acts=True))
         return tasks
 
     @property

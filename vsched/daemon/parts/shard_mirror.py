@@ -17,6 +17,8 @@ from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.parts.shard_handover import ShardHandover
 from vsched.daemon.parts.shard_turns import ShardTurns
 from vsched.daemon.tasks import LongLived
+from vsched.daemon.words import states as states_words
+from vsched.daemon.words import tasks as words
 from vsched.errors import VschedError
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
@@ -91,11 +93,11 @@ class ShardMirror:
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
-        loans = LongLived("loans of nodes", self.run, "lends nodes to other shards, and borrows theirs", acts=True)
+        loans = LongLived(words.LOANS_OF_NODES, self.run, words.LOANS, acts=True)
         if self._handover is None:
             return (loans,)
-        says = "lists what matters anew before it decides for a shard that another daemon had"
-        return (loans, LongLived("shards taken over", self._handover.run, says, acts=True))
+        says = words.HANDOVER
+        return (loans, LongLived(words.SHARDS_TAKEN_OVER, self._handover.run, says, acts=True))
 
     def numbers(self) -> Numbers:
         """Figures for metrics."""
@@ -186,9 +188,9 @@ class ShardMirror:
         shard = -1 if job is None else self.division.shard_of_job(job, latest.queues)
         if job is None or shard in self._held:
             return ""
-        who = self._election.holder_of(shard) or "nobody at present"
+        who = self._election.holder_of(shard) or states_words.NOBODY
         ours = ", ".join(map(str, sorted(self._held))) or "none"
-        return f"{job.called} belongs to shard {shard}, and {who} decides about it (this daemon has {ours})"
+        return states_words.of_another_shard(job.called, shard, who, ours)
 
     async def settle(self, shard: int) -> None:
         """Wait until sessions decide no more on a shard, and all that they have decided is carried out.

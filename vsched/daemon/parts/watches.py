@@ -10,6 +10,7 @@ from vsched.daemon.parts.base import Base
 from vsched.daemon.policy.workloads import WorkloadFile
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import ObjectSink, awaited, is_expected, reflectors, workload_reflector
+from vsched.daemon.words import tasks as words
 from vsched.kube.watch.discovery import Discovery
 from vsched.kube.watch.reflector import Reflector
 from vsched.kube.watch.streaming import StreamedLists
@@ -50,12 +51,9 @@ class Watches:
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
-        follow = (
-            LongLived(f"watch {kind}", self.reflectors[kind].run, f"keeps the mirror in step with every {kind}")
-            for kind in self._always
-        )
-        says = "watches the kinds of the table of workload kinds, and takes edits of the table into force"
-        progress = LongLived("progress", self.progress.run, "logs lists that take long")
+        follow = (LongLived(f"watch {kind}", self.reflectors[kind].run, words.watch(kind)) for kind in self._always)
+        says = words.WORKLOAD_KINDS
+        progress = LongLived("progress", self.progress.run, words.PROGRESS)
         return (*follow, LongLived("workload kinds", self._follow_workloads, says), progress)
 
     async def discover(self) -> None:

@@ -11,6 +11,8 @@ from vsched.daemon.parts.shard_handover import ShardHandover
 from vsched.daemon.parts.shard_mirror import ShardMirror
 from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
+from vsched.daemon.words import log as log_words
+from vsched.daemon.words import tasks as words
 from vsched.framework.claims.rules import rules_of
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.sharding import ShardDivision
@@ -58,7 +60,7 @@ class WritePath:
         self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock)
         self.dispatcher.goes_before(self.writeback.precedence)
         reports = TransactionReports(
-            outcomes.undone, outcomes.binding, lambda told: telemetry.worry("claims not released", problem=told)
+            outcomes.undone, outcomes.binding, lambda told: telemetry.worry(log_words.CLAIMS_NOT_RELEASED, problem=told)
         )
         self.claims = ClaimWrites(
             client, writer, self.dispatcher, cache, clock, reports, lambda: rules_of(base.policy.policy).bind_seconds
@@ -108,16 +110,16 @@ class WritePath:
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
         tasks = [
-            LongLived("bindings", self.dispatcher.run, "carries placements out", acts=True),
-            LongLived("claims", self.claims.run, "reserves what gangs claim before they are bound", acts=True),
-            LongLived("evictions", self.evictor.run, "carries evictions out", acts=True),
-            LongLived("reprieves", self.eviction_backoff.run, "lets refused victims be victims again, in time"),
-            LongLived("confirmations", self.confirmations.run, "finds bindings that were accepted and are no more"),
-            LongLived("setbacks", self.bind_backoff.run, "frees pods whose placements failed to be decided again"),
-            LongLived("writeback", self.writeback.run, "writes statuses, conditions and Events", acts=True),
+            LongLived("bindings", self.dispatcher.run, words.BINDINGS, acts=True),
+            LongLived("claims", self.claims.run, words.CLAIMS, acts=True),
+            LongLived("evictions", self.evictor.run, words.EVICTIONS, acts=True),
+            LongLived("reprieves", self.eviction_backoff.run, words.REPRIEVES),
+            LongLived("confirmations", self.confirmations.run, words.CONFIRMATIONS),
+            LongLived("setbacks", self.bind_backoff.run, words.SETBACKS),
+            LongLived("writeback", self.writeback.run, words.WRITEBACK, acts=True),
         ]
         if self.policy_status is not None:
-            says = "says on the ConfigMap what became of the policy in it"
+            says = words.POLICY_STATUS
             tasks.append(LongLived("policy status", self.policy_status.run, says, once=True))
         shards = () if self.shards is None else self.shards.tasks
         return (*tasks, *shards, *self._signs)

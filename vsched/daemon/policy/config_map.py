@@ -15,6 +15,8 @@ import orjson
 
 from vsched.clock import Clock
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
+from vsched.daemon.words import files as files_words
+from vsched.daemon.words import log as words
 from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable, why_unreadable
 from vsched.framework.registry import Registry
 from vsched.kube.backoff import BackOff, BackOffSettings
@@ -104,26 +106,26 @@ class PolicyMap(PolicyInForce):
                 answer = await client.request("GET", CONFIG_MAPS.path(at.namespace, at.name))
                 return cls(at, _DECODER.decode(answer.body), client, registry, clock, reach)
             except NotFound:
-                raise BadInput(f"--scheduler-configmap: {at}: not found (expected one with a policy)") from None
+                raise BadInput(files_words.not_found(at)) from None
             except UNREADABLE as error:
                 raise BadInput(f"--scheduler-configmap: {at}: {why_unreadable(error)}") from None
             except Unavailable as error:
                 wait_seconds = back_off.next_seconds()
-                worry("API server does not answer", problem=str(error), again_in_seconds=round(wait_seconds, 1))
+                worry(words.API_SERVER_SILENT, problem=str(error), again_in_seconds=round(wait_seconds, 1))
                 await asyncio.sleep(wait_seconds)
 
     def _load(self, generation: int) -> Settings:
         where = str(self.at)
         if self.found is None:
-            raise BadPolicy([f"{where}: it is gone (the last good policy stays in force)"])
+            raise BadPolicy([files_words.gone(where)])
         data = self.found.data or {}
         key = self.at.key or (USUAL_KEY if USUAL_KEY in data or len(data) != 1 else next(iter(data)))
         text = data.get(key)
         if text is None:
-            there = f"it has {', '.join(sorted(data)[:10])}" if data else "it is empty"
-            raise BadPolicy([f"{where}: no key {key} ({there})"])
+            there = files_words.has(", ".join(sorted(data)[:10])) if data else files_words.EMPTY
+            raise BadPolicy([files_words.no_key(where, key, there)])
         if len(text) > MOST_BYTES:
-            raise BadPolicy([f"{where} {key}: too large for a policy: more than {MOST_BYTES // 1024} KiB"])
+            raise BadPolicy([files_words.too_large(where, key, MOST_BYTES // 1024)])
         return load_text(text, f"{where} {key}", self._registry, generation=generation, reach=self.reach)
 
     def _is_fixed(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from vsched.daemon.policy.config_map import ConfigMap, ConfigMapKey
+from vsched.daemon.words import log as words
 from vsched.errors import BadInput
 from vsched.framework.policy import DeviceConfigAt
 from vsched.kube.client import ApiClient
@@ -101,7 +102,7 @@ class GeometrySink:
     def refused(self, problem: str) -> None:
         """It cannot be read."""
         self._worry(
-            "MIG geometries cannot be read, using the built-in ones",
+            words.GEOMETRIES_UNREAD,
             where=str(self._at),
             problem=problem,
         )
@@ -110,14 +111,14 @@ class GeometrySink:
     def _see(self, found: ConfigMap | None) -> None:
         text = None if found is None else (found.data or {}).get(KEY)
         if text is None:
-            self._note("no MIG geometries configured, using the built-in ones", where=f"{self._at} {KEY}")
+            self._note(words.NO_GEOMETRIES, where=f"{self._at} {KEY}")
             self._cache.use_divisions(USUAL_DIVISIONS)
             return
         try:
             known = divisions_in(text, f"{self._at} {KEY}")
         except BadInput as error:
-            self._worry("MIG geometries rejected, keeping the previous ones", problem=str(error))
+            self._worry(words.GEOMETRIES_REJECTED, problem=str(error))
             return
         if self._cache.use_divisions(known):
             models = sum(len(one.models) for one in known.geometries)
-            self._note("MIG geometries loaded", where=str(self._at), models=models, npus=len(known.chips))
+            self._note(words.GEOMETRIES_LOADED, where=str(self._at), models=models, npus=len(known.chips))

@@ -13,6 +13,7 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.daemon.policy.edits import LOOK_MS, edits_of
+from vsched.daemon.words import files as words
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -57,7 +58,7 @@ class PolicyInForce:
         """One reading at a time."""
         self._refused = ""
         self.settings = self._load(1)
-        self.last = self._good(f"read from {self.settings.source}")
+        self.last = self._good(words.read_from(self.settings.source))
 
     def _load(self, generation: int) -> Settings:
         """The settings as they are to be read now; raises BadPolicy."""
@@ -95,7 +96,7 @@ class PolicyInForce:
         self._refused = ""
         if found.sha256 == self.settings.sha256 and not asked:
             if not self.last.ok:
-                self.last = self._good("back to the policy in force")
+                self.last = self._good(words.BACK)
                 return self.last
             return None
         text = changes(self.settings, found)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from vsched.daemon.policy.edits import LOOK_MS, edits_of
+from vsched.daemon.words import log as words
 from vsched.errors import BadInput
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.settings.workloads import load_table
@@ -29,13 +30,13 @@ class WorkloadFile:
             except (BadInput, OSError) as error:
                 if str(error) != self._refused:
                     self._refused = str(error)
-                    worry("workload kinds rejected, keeping the previous ones", problem=str(error))
+                    worry(words.WORKLOADS_REJECTED, problem=str(error))
                 continue
             if self._refused and table == self._in_force:
-                note("workload kinds are valid again and unchanged")
+                note(words.WORKLOADS_VALID)
             self._refused = ""
             if table != self._in_force:
-                note("workload kinds loaded", **_changes(self._in_force, table))
+                note(words.WORKLOADS_LOADED, **_changes(self._in_force, table))
                 self._in_force = table
                 yield table
 

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable
 
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.words import log as words
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, UnexpectedAnswer
@@ -25,7 +26,7 @@ async def reach(client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event
         except UnexpectedAnswer:
             raise
         except Unavailable as error:
-            telemetry.worry("API server does not answer", problem=str(error), again_in_seconds=RETRY_SECONDS)
+            telemetry.worry(words.API_SERVER_SILENT, problem=str(error), again_in_seconds=RETRY_SECONDS)
         except ApiError:
             return  # it answered; the watches find out which rights are missing
         else:

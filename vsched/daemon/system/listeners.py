@@ -14,6 +14,8 @@ from vsched.daemon.access_options import AccessOptions, PortName
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
+from vsched.daemon.words import options as words
+from vsched.daemon.words import tasks as tasks_words
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
 from vsched.web.serve.access import Access, AllowList, Permissions, Tokens
@@ -72,14 +74,14 @@ class Listeners:
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
-        says = "takes a renewed certificate into use"
+        says = tasks_words.CERTIFICATES
         tasks = [
-            LongLived(f"certificate of {name}", partial(context.run, self._renewed), says)
+            LongLived(tasks_words.certificate_of(name), partial(context.run, self._renewed), says)
             for name, context in self._contexts.items()
         ]
         if self._table is not None:
             run = partial(self._table.renewed.run, self._renewed)
-            tasks.append(LongLived("tokens", run, "takes a new list of tokens into use"))
+            tasks.append(LongLived("tokens", run, tasks_words.TOKENS))
         return tuple(tasks)
 
     async def listen(self, stack: AsyncExitStack, served: Sequence[ServedRoutes]) -> dict[str, int]:
@@ -125,7 +127,7 @@ def _contexts(options: Options) -> dict[PortName, ReloadingContext]:
             return {}
         case _:
             missing = "--tls-cert-file" if options.tls_cert_file is None else "--tls-private-key-file"
-            raise BadInput(f"{missing}: missing (a certificate and its key are needed together)")
+            raise BadInput(words.half_a_certificate(missing))
     access = options.access
     contexts: dict[PortName, ReloadingContext] = {}
     if options.listen_address and "listen" in access.tls_on:

@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Mapping
 
+from vsched.daemon.words import options as words
 from vsched.errors import BadInput
 
 LONGEST_STATUS = 500
@@ -18,7 +19,7 @@ class Notifier:
     def __init__(self, address: str = "", watchdog_seconds: float = 0.0) -> None:
         """The address is a path, or ``@`` and the name of an abstract socket; empty without a service manager."""
         if address and address[0] not in "/@":
-            raise BadInput(f"NOTIFY_SOCKET: {address!r} is not a socket (expected /PATH or @NAME)")
+            raise BadInput(words.bad_socket(address))
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
         self.watchdog_seconds = watchdog_seconds
         """The watchdog's limit between two signs of life; 0 for none."""
@@ -56,5 +57,5 @@ def _watchdog_seconds(environment: Mapping[str, str]) -> float:
     if not text or (meant and meant not in (str(os.getpid()), str(os.getppid()))):
         return 0.0
     if not text.isdecimal():
-        raise BadInput(f"WATCHDOG_USEC: {text!r} is not a number of microseconds")
+        raise BadInput(words.bad_watchdog(text))
     return int(text) / 1e6

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vsched.daemon.policy.reload import PolicyReading
+from vsched.daemon.words import states as words
 from vsched.model.snapshot import Snapshot
 from vsched.web.pages.health import HealthCheck
 
@@ -15,13 +16,13 @@ MOST_NAMED = 4
 def status_line(ready: HealthCheck, sizes: Mapping[str, int], snapshot: Snapshot | None, reading: PolicyReading) -> str:
     """The line, from readiness, the sizes of the mirror, the last snapshot, and the last reading of the policy."""
     if not ready.ok:
-        return f"waiting for the first lists: {_named(ready)}"
+        return words.waiting_for_lists(_named(ready))
     parts = [f"{sizes['nodes']:,} nodes", f"{sizes['tasks']:,} pods"]
     if snapshot is not None:
         parts.append(f"{_waiting(snapshot):,} waiting")
     line = f"{ready.details['role']}: {', '.join(parts)}"
     if not reading.ok:
-        line += f"; policy rejected, keeping the previous one: {reading.problems[0]}"
+        line += words.policy_rejected(reading.problems[0])
     return line
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from vsched.clock import Clock
 from vsched.daemon.system.notify import LONGEST_STATUS, Notifier
+from vsched.daemon.words import log as words
 
 BEAT_SECONDS = 1.0
 STATUS_SECONDS = 5.0
@@ -132,7 +133,7 @@ class Supervision:
             return
         problem = self._notifier.tell(**facts)
         if problem and problem != self._problem:
-            self._worry("service manager cannot be notified", problem=problem)
+            self._worry(words.CANNOT_NOTIFY, problem=problem)
         self._problem = problem
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -98,6 +98,37 @@ class NodeSelection(NodeSurvey):
         self.failures += self._only is None and not findings.failed
         findings.failed = self.is_short = True
         return None
+
+    def in_order(self, task: Task, *, later: bool = False) -> Iterator[int]:
+        """The rows with room for a task, the best first; with ``later``, those with room once leaving pods have left.
+
+        The session may change meanwhile, and be changed back.
+        """
+        fit = self._fits.of(task)
+        masks = _masks(self._dynamic_checks(fit, task), later=later)
+        claims = self._claims_of(task)
+        ranked = self._restricted(_masked(self._later(fit) if later else self._fits.ranked(fit), masks))
+        if claims is not None:
+            ranked = _with_claims(np.where(claims.served(later=later), ranked, -np.inf), claims)
+        ranked = self._fits.with_relative(fit, task, ranked)
+        open_rows = np.flatnonzero(ranked > -np.inf)
+        order = open_rows[np.argsort(-ranked[open_rows], kind="stable")].tolist()
+        for row in self.own_first(order):
+            if _claims_pass(self._claims_of(task), row, later=later):
+                yield row
+
+    def is_free_of_others(self, task: Task) -> bool:
+        """Whether room and attributes of nodes alone decide where a task may go: no claims, no rules about pods."""
+        return not self._reservers and not self._fits.of(task).dynamic and self._claims_of(task) is None
+
+    def has_room_now(self, task: Task, row: int) -> bool:
+        """Whether a row where the task fits later has room for it now."""
+        fit = self._fits.of(task)
+        return (
+            self._fits.has_room(fit.shape, row)
+            and _passes(_masks(self._dynamic_checks(fit, task)), row)
+            and _claims_pass(self._claims_of(task), row, later=False)
+        )
 
     def fits_at(self, task: Task, row: int) -> bool:
         """Whether the task fits on this row, now or once leaving pods have left."""

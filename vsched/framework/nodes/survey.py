@@ -57,6 +57,8 @@ class NodeSurvey:
         self._only: Restriction | None = None
         self.is_short = False
         """Whether some task found no node earlier in this cycle; under a restriction, since it began."""
+        self.searched = 0
+        """How many steps searches for other ways to place gangs have taken in this cycle."""
         self.failures = 0
         """How many kinds of tasks found no node in this cycle, without restrictions."""
 

@@ -52,6 +52,8 @@ class NodeReasons(NamedTuple):
     """How many of the wanted tasks fit, where several tasks were wanted and room was counted; else None."""
     also: Refusal | None = None
     """A refusal that would stop the task even if a node had room."""
+    cut: bool = False
+    """Whether other ways to place its gang are left that were not tried."""
 
 
 class Failing(NamedTuple):

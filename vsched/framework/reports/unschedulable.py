@@ -27,7 +27,6 @@ from vsched.framework.reports.pending_pods import (
     waits,
     with_refusal,
 )
-from vsched.framework.reports.untried import may_fit_otherwise
 from vsched.framework.session import Session
 from vsched.framework.starting import is_whole
 from vsched.framework.subgroups import SubGroups
@@ -181,7 +180,7 @@ class UnschedulableReasons:
             on_each = ""  # the problem says it of all nodes
         details = "; ".join(one for one in (if_empty.problem, on_each) if one)
         message = details if head == words.NONE_FITS and not on_each else f"{head}: {details}"
-        if not view.is_ready and may_fit_otherwise(self.session, view):
+        if why.cut:
             message += f"; {words.UNTRIED}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:

@@ -21,6 +21,7 @@ from vsched.kube.auth.credentials import Credentials, FixedHeaders, Headers, Plu
 from vsched.kube.auth.kubeconfig import Chosen, Kubeconfig, KubeconfigCluster, KubeconfigEntry, User, choose, read_files
 from vsched.kube.auth.tls import Material, client_context
 from vsched.kube.errors import one_line
+from vsched.kube.words import auth as words
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 IN_CLUSTER = "in-cluster configuration"
@@ -41,10 +42,7 @@ def load_connection(
         return from_kubeconfig(config, context)
     if "KUBERNETES_SERVICE_HOST" in surroundings:
         return in_cluster(surroundings, service_account)
-    raise BadInput(
-        "no cluster to connect to: no --kubeconfig, KUBECONFIG is not set, ~/.kube/config does not exist and this is"
-        " not a pod; name a file with --kubeconfig FILE"
-    )
+    raise BadInput(words.NO_CLUSTER)
 
 
 def find_kubeconfig(named: str | Path | None, environment: Mapping[str, str]) -> Kubeconfig | None:
@@ -52,14 +50,14 @@ def find_kubeconfig(named: str | Path | None, environment: Mapping[str, str]) ->
     if named is not None:
         file = Path(named).expanduser()
         if not file.is_file():
-            raise BadInput(f"kubeconfig {file}: does not exist; name another with --kubeconfig FILE")
+            raise BadInput(words.named_does_not_exist(file))
         return read_files([file])
     listed = [Path(part).expanduser() for part in environment.get("KUBECONFIG", "").split(os.pathsep) if part]
     if listed:
         present = [file for file in listed if file.is_file()]
         if not present:
             missing = ", ".join(map(str, listed))
-            raise BadInput(f"kubeconfig {missing}: does not exist; it is named by KUBECONFIG: correct or unset it")
+            raise BadInput(words.does_not_exist(missing))
         return read_files(present)
     home = environment.get("HOME")
     usual = Path(home, ".kube", "config") if home else None
@@ -73,21 +71,12 @@ def from_kubeconfig(config: Kubeconfig, context: str | None = None) -> Connectio
     server = cluster.server.rstrip("/")
     if "@" in server.split("://")[-1].partition("/")[0]:
         # It would appear wherever the address of the server is shown.
-        raise BadInput(
-            f"{chosen.where}: server of cluster {chosen.context.cluster!r} has a name or a password in it,"
-            " expected them in the entry of the user"
-        )
+        raise BadInput(words.login_in_address(chosen.where, chosen.context.cluster))
     if not server.startswith(("http://", "https://")):
-        raise BadInput(
-            f"{chosen.where}: server of cluster {chosen.context.cluster!r} is {cluster.server!r},"
-            " expected a URL like https://host:6443"
-        )
+        raise BadInput(words.no_address(chosen.where, chosen.context.cluster, cluster.server))
     problem = _problem_of(server)
     if problem:
-        raise BadInput(
-            f"{chosen.where}: server of cluster {chosen.context.cluster!r} is {cluster.server!r}: {problem},"
-            " expected a URL like https://host:6443"
-        )
+        raise BadInput(words.bad_address(chosen.where, chosen.context.cluster, cluster.server, problem))
     _check_proxy(chosen)
     tls = client_context(chosen.where, _material(chosen)) if server.startswith("https://") else None
     more = _impersonation(chosen.user.value)
@@ -117,13 +106,13 @@ def _problem_of(address: str) -> str:
     except ValueError as error:
         return one_line(str(error))
     if not parts.hostname:
-        return "it names no host"
+        return words.NO_HOST
     if port == 0:
-        return "there is no port 0"
+        return words.PORT_ZERO
     if parts.query or parts.fragment:
-        return "it has a query"
+        return words.HAS_QUERY
     if not address.isascii() or not address.isprintable() or " " in address:
-        return "it has letters that cannot be in a URL"
+        return words.LETTERS_NOT_IN_URL
     try:
         URL(address, encoded=True)
     except ValueError as error:
@@ -137,12 +126,9 @@ def _check_proxy(chosen: Chosen) -> None:
     if not proxy:
         return
     scheme = proxy.partition("://")[0]
-    problem = _problem_of(proxy) if scheme in ("http", "https") else f"{scheme[:20]!a} is not spoken here"
+    problem = _problem_of(proxy) if scheme in ("http", "https") else words.scheme_not_spoken(scheme[:20])
     if problem:
-        raise BadInput(
-            f"{chosen.where}: proxy-url of cluster {chosen.context.cluster!r} cannot be used: {problem},"
-            " expected one like http://proxy:3128"
-        )
+        raise BadInput(words.bad_proxy(chosen.where, chosen.context.cluster, problem))
 
 
 def _material(chosen: Chosen) -> Material:
@@ -211,11 +197,11 @@ def in_cluster(environment: Mapping[str, str], service_account: Path = SERVICE_A
     where = IN_CLUSTER
     host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
-        raise BadInput(f"{where}: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are both needed in a pod")
+        raise BadInput(words.no_service(where))
     try:
         credentials = TokenFile(service_account / "token")
     except BadInput as error:
-        raise BadInput(f"{where}: {error}; does the pod set automountServiceAccountToken: false?") from error
+        raise BadInput(words.no_token_mounted(where, error)) from error
     try:
         namespace = (service_account / "namespace").read_text(encoding="utf-8").strip()
     except OSError:

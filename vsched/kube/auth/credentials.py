@@ -20,6 +20,7 @@ from vsched.clock import Clock, SystemClock
 from vsched.errors import BadInput, Unavailable
 from vsched.files import content
 from vsched.kube.errors import one_line
+from vsched.kube.words import auth as words
 
 Headers = Sequence[tuple[str, str]]
 
@@ -52,7 +53,7 @@ class FixedHeaders:
 def bearer(token: str) -> tuple[str, str]:
     """The header of a bearer token; one that cannot be sent is refused."""
     if not token.isascii() or any(ord(letter) <= 32 for letter in token):
-        raise BadInput("the token holds characters that cannot be sent in a header")
+        raise BadInput(words.TOKEN_CANNOT_BE_SENT)
     return "Authorization", f"Bearer {token}"
 
 
@@ -78,11 +79,11 @@ class TokenFile:
         try:
             token = content(self._path).decode("utf-8").strip()
         except BadInput as error:
-            raise BadInput(f"token file {error}") from error
+            raise BadInput(words.token_file(error)) from error
         except UnicodeDecodeError:
-            raise BadInput(f"token file {self._path}: cannot be read: is not text in UTF-8") from None
+            raise BadInput(words.token_not_utf_8(self._path)) from None
         if not token:
-            raise BadInput(f"token file {self._path}: is empty, expected a bearer token")
+            raise BadInput(words.token_is_empty(self._path))
         return (bearer(token), *self._more)
 
     def _reread(self) -> None:
@@ -204,11 +205,11 @@ class PluginCredentials:
             if got.certificate and self._tls:
                 self._tls.load_cert_chain(*got.certificate)
         except TimeoutError:
-            raise Unavailable(f"{self._where}: the plugin gave no credentials within {seconds:g} s") from None
+            raise Unavailable(words.no_credentials_in_time(self._where, seconds)) from None
         except (OSError, ValueError, KeyError, TypeError, AssertionError, RuntimeError) as error:
-            raise Unavailable(f"{self._where}: the plugin gave no credentials: {_reason(error)}") from error
+            raise Unavailable(words.no_credentials(self._where, _reason(error))) from error
         if not got.authorization and not got.certificate:
-            raise Unavailable(f"{self._where}: the plugin gave neither a token nor a certificate")
+            raise Unavailable(words.neither_token_nor_certificate(self._where))
         return got
 
     def _when_to_renew(self, expires_at: float | None) -> float | None:
@@ -219,8 +220,6 @@ class PluginCredentials:
         return None if "exec" in self._config["users"][0]["user"] else now + self._limits.recheck_seconds
 
 
-STOPPED = "exec: process returned 124"
-"""The message of the library for a plugin that ``timeout`` stopped."""
 STOP_SECONDS = 2.0
 """How long a plugin that is stopped may take to end."""
 
@@ -257,7 +256,7 @@ async def ask_plugin(config: dict[str, Any]) -> Obtained:
     try:
         loader = await load_kube_config_from_dict(config, client_configuration=target)
     except ConfigException as error:
-        if str(error).startswith(STOPPED):
+        if str(error).startswith(words.PROCESS_STOPPED):
             raise TimeoutError from error
         raise ValueError(_reason(error)) from error
     expiry = getattr(loader, "exec_plugin_expiry", None)

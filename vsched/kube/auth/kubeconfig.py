@@ -15,6 +15,7 @@ import yaml
 
 from vsched.errors import BadInput, why_unreadable
 from vsched.kube.errors import one_line
+from vsched.kube.words import auth as words
 from vsched.yamltext import check_aliases, is_too_deep
 
 T = TypeVar("T")
@@ -145,27 +146,27 @@ def _read(file: Path) -> KubeconfigFile:
         with file.open("rb") as opened:
             raw = opened.read(MOST_BYTES + 1)
         if len(raw) > MOST_BYTES:
-            raise BadInput(f"kubeconfig {file}: is larger than {MOST_BYTES >> 20} MiB")
+            raise BadInput(words.too_large(file, MOST_BYTES >> 20))
         text = raw.decode("utf-8")
         if is_too_deep(text, DEEPEST):
-            raise BadInput(f"kubeconfig {file}: is nested too deeply, expected clusters, users and contexts")
+            raise BadInput(words.nested_too_deeply(file))
         check_aliases(text)
         content = yaml.safe_load(text)
     except OSError as error:
-        raise BadInput(f"kubeconfig {file}: cannot be read: {error.strerror}") from error
+        raise BadInput(words.cannot_be_read(file, error.strerror)) from error
     except UnicodeDecodeError as error:
-        raise BadInput(f"kubeconfig {file}: is not text in UTF-8") from error
+        raise BadInput(words.not_utf_8(file)) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         problem = one_line(error.problem or "unreadable")
-        if problem == "but found another document":
-            raise BadInput(f"kubeconfig {file}{place}: a second document begins here, expected one") from error
-        raise BadInput(f"kubeconfig {file}{place}: is not YAML: {problem}") from error
+        if problem == words.ANOTHER_DOCUMENT:
+            raise BadInput(words.second_document(file, place)) from error
+        raise BadInput(words.not_yaml(file, place, problem)) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BadInput(f"kubeconfig {file}: is not YAML: {one_line(str(error))}") from error
+        raise BadInput(words.not_yaml(file, "", one_line(str(error)))) from error
     if not isinstance(content, dict):
-        raise BadInput(f"kubeconfig {file}: is {_kind_of(content)}, expected clusters, users and contexts")
+        raise BadInput(words.not_a_kubeconfig(file, _kind_of(content)))
     try:
         return msgspec.convert(_without_nulls(content), KubeconfigFile)
     except msgspec.ValidationError as error:
@@ -187,23 +188,23 @@ def choose(config: Kubeconfig, context: str | None) -> Chosen:
     """The entries of the requested context, or of the current one."""
     name = context or config.current_context
     if not name:
-        raise BadInput(f"{config.named}: no current-context is set; choose one with --context{_among(config.contexts)}")
+        raise BadInput(words.no_context_set(config.named, _among(config.contexts)))
     found = config.contexts.get(name)
     if found is None:
         origin = "" if context else " (its current-context)"
-        raise BadInput(f"{config.named}: there is no context {name!r}{origin}{_among(config.contexts)}")
+        raise BadInput(words.no_context(config.named, name, origin, _among(config.contexts)))
     where = f"{config.named}: context {name!r}"
     cluster = config.clusters.get(found.value.cluster)
     if cluster is None:
-        raise BadInput(f"{where}: there is no cluster {found.value.cluster!r}{_among(config.clusters)}")
+        raise BadInput(words.no_cluster(where, found.value.cluster, _among(config.clusters)))
     if not found.value.user:
         return Chosen(where, found.value, cluster, KubeconfigEntry(User(), found.file))
     user = config.users.get(found.value.user)
     if user is None:
-        raise BadInput(f"{where}: there is no user {found.value.user!r}{_among(config.users)}")
+        raise BadInput(words.no_user(where, found.value.user, _among(config.users)))
     return Chosen(where, found.value, cluster, user)
 
 
 def _among(names: Iterable[str]) -> str:
     listed = ", ".join(names)
-    return f"; there is {listed}" if listed else "; the file has none"
+    return words.there_is(listed) if listed else words.THERE_IS_NONE

@@ -13,6 +13,7 @@ import msgspec
 from vsched.errors import BadInput
 from vsched.files import content
 from vsched.kube.errors import one_line
+from vsched.kube.words import auth as words
 
 
 class Material(msgspec.Struct, frozen=True):
@@ -49,7 +50,7 @@ def _trust(where: str, context: ssl.SSLContext, material: Material) -> None:
     try:
         context.load_verify_locations(cadata=pem.decode("ascii"))
     except (ssl.SSLError, ValueError) as error:
-        raise BadInput(f"{where}: certificate-authority holds no certificate in PEM form: {_why(error)}") from error
+        raise BadInput(words.no_authority(where, _why(error))) from error
 
 
 def _show(where: str, context: ssl.SSLContext, material: Material) -> None:
@@ -61,7 +62,7 @@ def _show(where: str, context: ssl.SSLContext, material: Material) -> None:
         return
     if certificate is None or key is None:
         missing = "client-certificate" if certificate is None else "client-key"
-        raise BadInput(f"{where}: {missing} is missing: a client certificate and its key are needed together")
+        raise BadInput(words.half_a_certificate(where, missing))
     # The ssl module reads certificates from files only; this one is private to us and gone in a moment.
     with tempfile.NamedTemporaryFile(prefix="vsched-", suffix=".pem") as file:
         file.write(certificate.rstrip() + b"\n" + key)
@@ -69,7 +70,7 @@ def _show(where: str, context: ssl.SSLContext, material: Material) -> None:
         try:
             context.load_cert_chain(file.name)
         except (ssl.SSLError, ValueError) as error:
-            raise BadInput(f"{where}: client-certificate and client-key do not fit: {_why(error)}") from error
+            raise BadInput(words.certificate_does_not_fit(where, _why(error))) from error
 
 
 def _content(where: str, field: str, file: Path | None, data: str, below: tuple[str, ...] | None) -> bytes | None:
@@ -77,7 +78,7 @@ def _content(where: str, field: str, file: Path | None, data: str, below: tuple[
         try:
             return base64.b64decode("".join(data.split()), validate=True)
         except (binascii.Error, ValueError) as error:
-            raise BadInput(f"{where}: {field}-data is not base64: {error}") from error
+            raise BadInput(words.not_base64(where, field, error)) from error
     if file is None:
         return None
     try:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from multidict import CIMultiDict
 
+from vsched.kube.words import answers as words
+
 HEAD_BYTES = 64 << 10
 """The longest head of an answer, and the longest trailers."""
 CHUNK_LINE_BYTES = 1 << 10
@@ -75,7 +77,7 @@ class TooLong(OSError):
     """The body is longer than it may be; ``answer`` has its first part."""
 
     def __init__(self, answer: HttpAnswer) -> None:
-        super().__init__("the answer is too long")
+        super().__init__(words.TOO_LONG)
         self.answer = answer
 
 
@@ -155,7 +157,7 @@ class AnswerReader:
         end = self._rest.find(b"\r\n\r\n", 0, HEAD_BYTES)
         if end < 0:
             if len(self._rest) >= HEAD_BYTES:
-                raise NotHttp(f"the head of the answer is longer than {HEAD_BYTES} bytes")
+                raise NotHttp(words.head_is_longer(HEAD_BYTES))
             return False
         head = self._rest[: end + 2]
         self._rest = self._rest[end + 4 :]
@@ -164,7 +166,7 @@ class AnswerReader:
             raise NotHttp(_problem_of(head))
         self._code = int(found[2])
         if self._code == 101:
-            raise NotHttp("the server wants to speak another protocol")
+            raise NotHttp(words.ANOTHER_PROTOCOL)
         if self._code >= 200:  # others only announce an answer
             self._headers = Headers(found[3])
             self._frame(_FRAMING.findall(head), newest=found[1] == b"1")
@@ -182,15 +184,15 @@ class AnswerReader:
             return
         for encoding in told.get(b"content-encoding", ()):
             if encoding.lower() != b"identity":
-                raise NotHttp(f"the answer is encoded as {_text(encoding[:20])}, which was not asked for")
+                raise NotHttp(words.encoded_otherwise(_text(encoding[:20])))
         lengths, encodings = told.get(b"content-length"), told.get(b"transfer-encoding")
         if encodings is not None:
             if lengths or [each.lower() for each in encodings] != [b"chunked"]:
-                raise NotHttp("nobody can say how long the answer is")
+                raise NotHttp(words.LENGTH_UNKNOWN)
             self._stage = _Stage.CHUNK_LINE
         elif lengths:
             if lengths.count(lengths[0]) < len(lengths) or _LENGTH.fullmatch(lengths[0]) is None:
-                raise NotHttp(f"the length of the answer is {_text(b', '.join(sorted(set(lengths)))[:60])}")
+                raise NotHttp(words.bad_length(_text(b", ".join(sorted(set(lengths)))[:60])))
             self._left = int(lengths[0])
             self._stage = _Stage.BODY
         else:
@@ -222,7 +224,7 @@ class AnswerReader:
             return False
         found = _CHUNK.fullmatch(line)
         if found is None:
-            raise NotHttp(f"the answer has a chunk of the length {line[:20]!a}")
+            raise NotHttp(words.bad_chunk(line[:20]))
         self._left = int(found[1], 16)
         self._stage = _Stage.CHUNK if self._left else _Stage.TRAILERS
         return True
@@ -233,7 +235,7 @@ class AnswerReader:
         if len(self._rest) < 2:
             return False
         if not self._rest.startswith(b"\r\n"):
-            raise NotHttp("a chunk of the answer is longer than it says")
+            raise NotHttp(words.CHUNK_IS_LONGER)
         self._rest = self._rest[2:]
         self._stage = _Stage.CHUNK_LINE
         return True
@@ -256,7 +258,7 @@ class AnswerReader:
         end = self._rest.find(b"\r\n", 0, most)
         if end < 0:
             if len(self._rest) >= most:
-                raise NotHttp(f"a line of the answer is longer than {most} bytes")
+                raise NotHttp(words.line_is_longer(most))
             return None
         line, self._rest = self._rest[:end], self._rest[end + 2 :]
         return line
@@ -266,11 +268,11 @@ def _problem_of(head: bytes) -> str:
     """Why a head is none."""
     status = _STARTS.match(head)
     if status is None:
-        return f"what came is no HTTP: it starts with {_first_line(head)}"
+        return words.no_http(_first_line(head))
     at = status.end()
     while (header := _ONE_HEADER.match(head, at)) is not None:
         at = header.end()
-    return f"the answer has the header {_first_line(head[at:])}"
+    return words.bad_header(_first_line(head[at:]))
 
 
 def _first_line(data: bytes) -> str:

@@ -13,6 +13,7 @@ from vsched.errors import BadInput
 from vsched.kube.http.answers import HttpAnswer
 from vsched.kube.http.link import Disconnected, Link
 from vsched.kube.http.slots import Slots
+from vsched.kube.words import answers as words
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -70,7 +71,7 @@ class Pool:
         if self._timer is not None:
             self._timer.cancel()
         for link in tuple(self._busy):
-            link.fail(Disconnected("the client is closed"))
+            link.fail(Disconnected(words.CLIENT_IS_CLOSED))
         self.renew()
 
     def renew(self) -> None:
@@ -171,7 +172,7 @@ class Pool:
                     Link, self._host, self._port, ssl=self._tls, server_hostname=self._name_to_check()
                 )
         except TimeoutError as error:
-            raise NotConnected(f"{self._problem()} [no connection in time]") from error
+            raise NotConnected(words.no_connection_in_time(self._problem())) from error
         except (OSError, UnicodeError) as error:
             raise NotConnected(f"{self._problem()} [{error}]") from error
         link.generation = generation
@@ -182,7 +183,7 @@ class Pool:
         return (self._server_name or self._host) if self._tls is not None else None
 
     def _problem(self) -> str:
-        return f"Cannot connect to host {self._host}:{self._port}"
+        return words.cannot_connect(self._host, self._port)
 
     def _request(self, method: str, path: str, headers: Headers, content_type: str, body: bytes) -> bytes:
         # Tokens and content types are the same in nearly all requests.
@@ -197,5 +198,5 @@ def _encoded(headers: Headers) -> bytes:
     """Headers as they are sent; raises BadInput where one cannot be."""
     for name, value in headers:
         if any(letter in name + value for letter in "\r\n\0"):
-            raise BadInput(f"the header {name!a} holds characters that cannot be sent")
+            raise BadInput(words.header_cannot_be_sent(name))
     return "".join(f"{name}: {value}\r\n" for name, value in headers).encode()

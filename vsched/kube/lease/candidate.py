@@ -37,6 +37,7 @@ from vsched.kube.lease.record import (
 )
 from vsched.kube.lease.watch import LeaseWatch
 from vsched.kube.watch.deltas import Statistics
+from vsched.kube.words import leases as words
 
 EARLIEST = 0.75
 """Retries wait between this fraction of the retry period and all of it, so that candidates do not act in step."""
@@ -251,7 +252,7 @@ class Elector:
         now, gives_up = self._clock.monotonic(), self._gives_up_at
         problem = self.standing.problem
         if now >= self.valid_until or (problem and now >= gives_up):
-            self._lose(f"not renewed for {now - self._renewed_at:.1f} s" + (f": {problem}" if problem else ""))
+            self._lose(words.not_renewed_for(now - self._renewed_at) + (f": {problem}" if problem else ""))
         # A process that was suspended beyond the deadline has not failed yet: it may try until the lease expires.
         until = gives_up if now < gives_up else self.valid_until
         try:
@@ -273,13 +274,13 @@ class Elector:
         except (Conflict, NotFound):
             found = await self._look(client)
             if found is not None and found.holder != self.identity:
-                self._lose(f"taken by {found.holder}" if found.holder else "taken back by somebody else")
+                self._lose(words.taken_by(found.holder) if found.holder else words.TAKEN_BACK)
             await self._take(client, found)
 
     def _lose(self, why: str) -> NoReturn:
         self.leading.clear()
         self._tell(Role.LOST, why)
-        raise LeaseLost(f"lease {self.settings} is lost: {why}")
+        raise LeaseLost(words.lease_is_lost(self.settings, why))
 
     async def _give_back(self, client: ApiClient) -> bool:
         # A cancelled renewal may have been carried out, so the current version is read first.
@@ -363,7 +364,7 @@ class Elector:
 
     def _failed(self, error: Exception) -> None:
         self.failures += 1
-        self._tell(self.standing.role, str(error) or "no answer in time")
+        self._tell(self.standing.role, str(error) or words.NO_ANSWER)
 
     def _tell(self, role: Role, problem: str = "") -> None:
         seen = self._seen

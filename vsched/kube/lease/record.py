@@ -14,6 +14,7 @@ import msgspec
 
 from vsched.errors import BadInput
 from vsched.kube.paths import ApiResource
+from vsched.kube.words import leases as words
 
 PREFERRED = "vsched.io/preferred-holder"
 """The annotation by which a candidate asks the holder for a Lease; a free Lease is kept for it for a time."""
@@ -56,20 +57,20 @@ class LeaseSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def _check_name(field: str, text: str, form: re.Pattern[str]) -> None:
     if not form.fullmatch(text):
-        raise BadInput(f"lease: {field} {text[:80]!r}: expected lower-case letters, digits and dashes, as in 'vsched'")
+        raise BadInput(words.bad_name(field, text[:80]))
 
 
 def _check_times(duration: float, deadline: float, retry: float) -> None:
     # Written so that NaN is refused, too.
     if not (1 <= duration <= LONGEST_SECONDS and duration == int(duration)):
-        raise BadInput(f"lease: duration {duration:g}s: expected whole seconds from 1 to {LONGEST_SECONDS}")
+        raise BadInput(words.bad_duration(duration, LONGEST_SECONDS))
     if not retry > 0:
-        raise BadInput(f"lease: retry period {retry:g}s: expected a time above 0")
+        raise BadInput(words.bad_retry_period(retry))
     if not deadline > RETRY_ROOM * retry:
-        least = f"more than {RETRY_ROOM:g} times the retry period of {retry:g}s"
-        raise BadInput(f"lease: renew deadline {deadline:g}s: expected {least}")
+        least = words.more_than_retries(RETRY_ROOM, retry)
+        raise BadInput(words.bad_deadline(deadline, least))
     if not duration > deadline:
-        raise BadInput(f"lease: duration {duration:g}s: expected more than the renew deadline of {deadline:g}s")
+        raise BadInput(words.duration_too_short(duration, deadline))
 
 
 class LeaseRecord(msgspec.Struct, frozen=True):

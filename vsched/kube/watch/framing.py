@@ -12,6 +12,7 @@ import msgspec
 
 from vsched.errors import UNREADABLE, VschedError
 from vsched.kube.watch.mending import mended
+from vsched.kube.words import watching as words
 
 T = TypeVar("T")
 
@@ -93,7 +94,7 @@ class LineSplitter:
     def _grow(self, part: bytes) -> None:
         self._size += len(part)
         if self._size > self._limit:
-            raise LineTooLong(f"a line of the watch is longer than {self._limit} bytes")
+            raise LineTooLong(words.line_is_longer(self._limit))
         self._parts.append(part)
 
 

@@ -21,6 +21,7 @@ from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.watch.framing import Page, decode_page, identity_of
 from vsched.kube.watch.splitting import ListSplitter
+from vsched.kube.words import watching as words
 
 T = TypeVar("T")
 
@@ -122,10 +123,10 @@ class Lister(Generic[T]):
         try:
             page = decode(answer.body)
         except UNREADABLE as error:
-            problem = f"answered with something that is not a list: {why_unreadable(error)}"
+            problem = words.not_a_list(why_unreadable(error))
             raise unexpected(where, answer.code, answer.headers, answer.body, problem) from error
         if not page.metadata.resource_version:
-            problem = "answered with a list that has no resourceVersion"
+            problem = words.NO_VERSION
             raise unexpected(where, answer.code, answer.headers, answer.body, problem)
         return page
 

@@ -45,6 +45,7 @@ from vsched.kube.watch.framing import (
 )
 from vsched.kube.watch.listing import Lister, complaint, put_down
 from vsched.kube.watch.streaming import STREAMED, NotStreamed, StreamedList, StreamedLists, verdict_of
+from vsched.kube.words import watching as words
 
 __all__ = ["Reflector", "ReflectorSettings"]
 
@@ -208,7 +209,7 @@ class Reflector(Generic[T]):
         """The first page of one version; ``served`` is what the server is known to have."""
         self._use(resource)
         if served is not None and (lacks := served.lacks(resource)):
-            raise NotFound(self._where, 404, f"the API server serves no {lacks}")
+            raise NotFound(self._where, 404, words.not_served(lacks))
         return await self._lister.first()
 
     def _use(self, resource: ApiResource) -> None:
@@ -306,7 +307,7 @@ class Reflector(Generic[T]):
         failure = await self._watch(STREAMED)
         if not streaming.complete.is_set():
             try:
-                raise failure or NotStreamed("ended the watch before the list was complete")
+                raise failure or NotStreamed(words.ENDED_EARLY)
             finally:
                 del failure  # it would refer to itself by way of this frame
         if failure is not None:
@@ -358,10 +359,7 @@ class Reflector(Generic[T]):
                 found = await self._lister.version()
                 # An answer may be slightly out of date, and listing everything is expensive, so ask twice.
                 if _is_before(found, known) and _is_before(found := await self._lister.version(), known):
-                    return (
-                        f"{self._where}: the server is at version {found} and was at {known} before: it was restored "
-                        "from a backup, and is listed again"
-                    )
+                    return words.restored(self._where, found, known)
 
     def _after_garbled(self) -> BackOff:
         """How long to wait before the next list; longer each time if the server keeps sending unreadable events."""
@@ -468,7 +466,7 @@ class Reflector(Generic[T]):
         try:
             event = decode_event(line)
         except UNREADABLE as error:
-            problem = f"sent a line that is not a watch event: {why_unreadable(error)}"
+            problem = words.no_event(why_unreadable(error))
             raise unexpected(self._where, 200, {}, line, problem) from error
         delta = DELTAS.get(event.type)
         if delta is None:
@@ -510,13 +508,13 @@ class Reflector(Generic[T]):
         elif event.type == "ERROR":
             raise self._error_in(raw)
         else:
-            raise unexpected(self._where, 200, {}, raw, f"sent a watch event of the unknown type {event.type!r}")
+            raise unexpected(self._where, 200, {}, raw, words.unknown_event(event.type))
 
     def _error_in(self, raw: bytes) -> ApiError:
         try:
             return error_from_status(self._where, raw, 0)
         except UNREADABLE:
-            return unexpected(self._where, 200, {}, raw, "sent an ERROR event without a Status")
+            return unexpected(self._where, 200, {}, raw, words.NO_STATUS)
 
     # ---- what goes wrong
 

@@ -17,6 +17,7 @@ from vsched.errors import UNREADABLE, VschedError
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import Params
 from vsched.kube.watch.deltas import BrokenObject
+from vsched.kube.words import watching as words
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 """The annotation of the bookmark after the last object of the list."""
@@ -90,7 +91,7 @@ class StreamedList:
         except UNREADABLE:
             annotations = {}
         if annotations.get(INITIAL_EVENTS_END) != "true":
-            raise NotStreamed("sent a bookmark before the list was complete")
+            raise NotStreamed(words.BOOKMARK_EARLY)
         self.ended = True
 
 

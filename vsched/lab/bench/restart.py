@@ -20,6 +20,7 @@ import click
 import orjson
 from rich.table import Table
 
+from vsched.daemon.words.log import CACHE_SYNCED
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
 from vsched.lab.bench.held.phases import Phases, held_rows
@@ -273,7 +274,7 @@ class RestartBench:
 def _progress(lines: list[bytes]) -> list[dict[str, Any]]:
     """The lines of the daemon's log about its lists."""
     records = [orjson.loads(line) for line in lines if line.startswith(b"{")]
-    return [record for record in records if record.get("event") in ("listing", "cache synced", "relisted")]
+    return [record for record in records if record.get("event") in ("listing", CACHE_SYNCED, "relisted")]
 
 
 @click.command("bench-restart", epilog=EPILOG, context_settings={"show_default": True})

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from vsched.daemon.observe.telemetry import VIOLATED
+from vsched.daemon.words import log as words
 from vsched.errors import VschedError
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -27,7 +27,7 @@ AGAIN_SECONDS = 0.2
 POLL_SECONDS = 0.05
 LONGEST_LINE = 300
 MOST_WARNINGS = 200
-LOST = "lease lost"
+LOST = words.LEASE_LOST
 """The last warning of a daemon that ends because it may have lost the Lease."""
 
 
@@ -164,7 +164,7 @@ def complaint_of(record: Mapping[str, Any]) -> str:
 
 def rule_violated(record: Mapping[str, Any]) -> str:
     """The rule that a session violates, by a line of a log; empty for other lines."""
-    return str(record.get("rule", "")) if record.get("event") == VIOLATED else ""
+    return str(record.get("rule", "")) if record.get("event") == words.VIOLATED else ""
 
 
 def _records(log: Path) -> Iterator[Mapping[str, Any]]:

@@ -17,6 +17,7 @@ from vsched.settings.reading.problems import Problems
 from vsched.settings.reading.scalars import marked, why_inert
 from vsched.settings.reading.tree import Keyed, Node, got, is_null
 from vsched.settings.reading.values import Key, keys_of, read_fields
+from vsched.settings.words import reading as words
 
 
 def read_arguments(
@@ -26,7 +27,7 @@ def read_arguments(
     if node is None or is_null(node):
         node = Keyed((), line)
     if not isinstance(node, Keyed):
-        problems.add(node.line, path, f"expected a mapping of arguments, got {got(node)}")
+        problems.add(node.line, path, words.arguments_expected(got(node)))
         return None
     before = len(problems)
     fields = read_fields(node, args_type, path, problems)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from vsched.errors import BadPolicy
+from vsched.settings.words import reading as words
 
 MOST_REPORTED = 100
 """Problems listed for one file; a file with more is not a policy."""
@@ -37,14 +38,14 @@ class Problems:
 
     def idle(self, line: int, path: str, why: str) -> None:
         """Add a note about something that is accepted and has no effect."""
-        self._idle.append((line, self._line(line, path, f"has no effect: {why}")))
+        self._idle.append((line, self._line(line, path, words.no_effect(why))))
 
     def error(self) -> BadPolicy:
         """All problems as one error to raise."""
         lines = [text for _, text in sorted(self._found, key=lambda found: found[0])]
         rest = len(lines) - MOST_REPORTED
         if rest > 0:
-            lines[MOST_REPORTED:] = [f"{self.where}: and {rest} more problems"]
+            lines[MOST_REPORTED:] = [words.more_problems(self.where, rest)]
         return BadPolicy(lines)
 
     def raise_if_any(self) -> None:
@@ -80,4 +81,4 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``; did you mean 'x'?`` for the known word that is close, else nothing."""
     spelled = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(word.lower(), spelled, n=1, cutoff=0.7)
-    return f"; did you mean {spelled[close[0]]!r}?" if close else ""
+    return words.did_you_mean(spelled[close[0]]) if close else ""

@@ -17,6 +17,7 @@ from msgspec import inspect as kinds
 from vsched.model.amounts.durations import format_duration, parse_duration
 from vsched.settings.reading.problems import Problems
 from vsched.settings.reading.tree import Node, Scalar, got
+from vsched.settings.words import reading as words
 
 Secret = Annotated[str, msgspec.Meta(extra={"secret": True})]
 """Text that is never shown."""
@@ -68,16 +69,16 @@ def bare(kind: kinds.Type) -> kinds.Type:
 def expected(kind: kinds.Type) -> str:
     """What a value of this type looks like, for a message."""
     if marked(kind, "duration"):
-        return _with_bounds("a duration such as 30s or 1m30s", bare(kind), format_duration)
+        return _with_bounds(words.DURATION, bare(kind), format_duration)
     match kind:
         case kinds.Metadata():
             return expected(kind.type)
         case kinds.UnionType():
             return " or ".join(expected(one) for one in kind.types if not isinstance(one, kinds.NoneType))
         case kinds.BoolType():
-            return "true or false"
+            return words.TRUE_OR_FALSE
         case kinds.IntType():
-            return _with_bounds("a whole number", kind, str)
+            return _with_bounds(words.WHOLE_NUMBER, kind, str)
         case kinds.FloatType():
             return _with_bounds("a number", kind, str)
         case kinds.LiteralType():
@@ -85,7 +86,7 @@ def expected(kind: kinds.Type) -> str:
         case kinds.EnumType():
             return "one of " + ", ".join(str(member.value) for member in kind.cls)
         case kinds.StrType(pattern=str() as pattern):
-            return f"text that matches {pattern}"
+            return words.text_that_matches(pattern)
         case kinds.StrType():
             return "text"
         case kinds.ListType() | kinds.VarTupleType() | kinds.SetType() | kinds.FrozenSetType():
@@ -160,9 +161,9 @@ def _hint(node: Node, kind: kinds.Type) -> str:
     if not isinstance(node, Scalar):
         return ""
     if isinstance(kind, kinds.IntType | kinds.FloatType) and _LEADING_ZERO.fullmatch(node.text):
-        return ": a leading zero means octal in YAML; write the number without it"
+        return words.LEADING_ZERO
     if isinstance(kind, kinds.StrType) and node.kind == "bool":
-        return f": a plain {node.text} is a boolean in YAML; put it in quotes"
+        return words.plain_boolean(node.text)
     return ""
 
 
@@ -184,7 +185,7 @@ def _in_bounds(value: object, kind: kinds.Type) -> bool:
 
 
 def _with_bounds(noun: str, kind: kinds.Type, show: Callable[[Any], str]) -> str:
-    signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "multiple_of": "a multiple of"}
+    signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "multiple_of": words.MULTIPLE_OF}
     bounds = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
     range_text = " and ".join(f"{sign} {show(bound)}" for sign, bound in bounds if bound is not None)
     return f"{noun} {range_text}" if range_text else noun

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from vsched.settings.reading.problems import Problems
+from vsched.settings.words import reading as words
 from vsched.yamltext import is_too_deep
 
 MOST_NODES = 20_000
@@ -92,7 +93,7 @@ def parse(
     line_of: Callable[[int], int] = lambda line: line,
     *,
     what: str = "policy",
-    holds: str = "actions and tiers",
+    holds: str = words.ACTIONS_AND_TIERS,
 ) -> Node | None:
     """The tree of one YAML document; None when it is empty or not YAML, which is then among the problems.
 
@@ -100,10 +101,10 @@ def parse(
     the document called in messages, and ``holds`` says what is expected in it.
     """
     if is_too_deep(text, MOST_DEPTH):
-        problems.add(line_of(1), "", f"nested too deeply for a {what}")
+        problems.add(line_of(1), "", words.nested_too_deeply(what))
         return None
     if len(_PIECES.findall(text)) > MOST_NODES:
-        problems.add(line_of(1), "", f"too large for a {what}: more than {MOST_NODES} lines, commas and brackets")
+        problems.add(line_of(1), "", words.too_many_lines(what, MOST_NODES))
         return None
     try:
         root = _composed(text)
@@ -116,9 +117,9 @@ def parse(
     except yaml.YAMLError as error:
         problems.add(line_of(1), "", f"not YAML: {str(error).splitlines()[0]}")
     except (RecursionError, _TooDeep):
-        problems.add(line_of(1), "", f"nested too deeply for a {what}")
+        problems.add(line_of(1), "", words.nested_too_deeply(what))
     except _TooMuch:
-        problems.add(line_of(1), "", f"too large for a {what}: more than {MOST_NODES} values once aliases are expanded")
+        problems.add(line_of(1), "", words.too_many_values(what, MOST_NODES))
     return None
 
 
@@ -131,17 +132,17 @@ def _composed(text: str) -> Any:
 
 
 _EXPLAINED = {
-    "mapping values are not allowed here": "a ':' where none can be; drop it, or put the value in quotes",
-    "second occurrence": "the same anchor twice",
+    words.NOT_ALLOWED_HERE: words.STRAY_COLON,
+    "second occurrence": words.ANCHOR_TWICE,
 }
 
 
 def _why(error: yaml.MarkedYAMLError, what: str) -> str:
-    problem = " ".join((error.problem or error.context or "cannot be parsed").split())
+    problem = " ".join((error.problem or error.context or words.CANNOT_BE_PARSED).split())
     column = f" (column {error.problem_mark.column + 1})" if error.problem_mark else ""
-    if problem == "but found another document":
-        return f"a second document begins here; expected one {what}"
-    return f"not YAML: {_EXPLAINED.get(problem, problem)}{column}"
+    if problem == words.ANOTHER_DOCUMENT:
+        return words.second_document(what)
+    return words.not_yaml(_EXPLAINED.get(problem, problem), column)
 
 
 class _TooMuch(Exception):
@@ -185,13 +186,13 @@ class _Growth:
         text = str(node.value)
         if text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text):
             return text
-        self.problems.add(self._line(node), path, "half a character (a surrogate escape)")
+        self.problems.add(self._line(node), path, words.HALF_A_CHARACTER)
         return ""
 
     def _kind(self, node: yaml.Node, path: str) -> str:
         tag = str(node.tag)
         if not tag.startswith(_CORE_TAG) or "/" in tag:
-            self.problems.add(self._line(node), path, f"the tag {tag!r} has no meaning in a {self.what}")
+            self.problems.add(self._line(node), path, words.unknown_tag(tag, self.what))
             return "str"
         return tag.removeprefix(_CORE_TAG)
 
@@ -200,12 +201,12 @@ class _Growth:
         for key, value in node.value:
             line = self._line(key)
             if key.tag == _MERGE or not isinstance(key, yaml.ScalarNode):
-                self.problems.add(line, path, "a key must be a plain word (no merge keys, lists or mappings)")
+                self.problems.add(line, path, words.PLAIN_KEY_EXPECTED)
                 continue
             name = self._text(key, path)
             below = f"{path}.{name}" if path else name
             if name in seen:
-                self.problems.add(line, below, f"the same key twice (first on line {seen[name]})")
+                self.problems.add(line, below, words.key_twice(seen[name]))
                 continue
             seen[name] = line
             yield MappingEntry(name, line, self.grow(value, below, depth))

@@ -18,6 +18,7 @@ from msgspec import inspect as kinds
 from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.scalars import INVALID, bare, boolean, expected, marked, number, read_scalar, whole_number
 from vsched.settings.reading.tree import Keyed, Listed, Node, Scalar, got, is_null
+from vsched.settings.words import reading as reading_words
 
 _SERIES = (kinds.ListType, kinds.VarTupleType, kinds.SetType, kinds.FrozenSetType)
 
@@ -122,7 +123,7 @@ class _Reading:
             elif key is None:
                 self._unknown(name, entry.line, entry.value)
             elif name in self.lines:
-                self._problem(entry.line, name, f"given twice (first on line {self.lines[name]})")
+                self._problem(entry.line, name, reading_words.given_twice(self.lines[name]))
             else:
                 self.lines[name] = entry.line
                 self._take(key, stars, name, entry.value)
@@ -154,7 +155,7 @@ class _Reading:
 
     def _unknown(self, name: str, line: int, node: Node) -> None:
         if not self.keys:
-            self._problem(line, name, "unknown argument: none are taken here")
+            self._problem(line, name, reading_words.NO_ARGUMENTS)
             return
         below = [key.label for key in self.keys if key.is_below(name)]
         is_prefix = any(key.name.startswith(f"{name}.") for key in self.keys)
@@ -162,7 +163,7 @@ class _Reading:
         if hint or not below:
             self._problem(line, name, f"unknown argument{hint}")
         elif not is_null(node):
-            self._problem(line, name, f"expected a mapping with {', '.join(below)}; got {got(node)}")
+            self._problem(line, name, reading_words.keys_expected(", ".join(below), got(node)))
 
     def _problem(self, line: int, name: str, text: str) -> None:
         self.problems.add(line, f"{self.path}.{name}", text)
@@ -200,7 +201,7 @@ def _any_of(node: Node, kind: kinds.UnionType, path: str, problems: Problems) ->
         value = read(node, candidate, path, Problems(problems.where))
         if value is not INVALID:
             return value
-    problems.add(node.line, path, f"expected {expected(kind)}, got {got(node)}")
+    problems.add(node.line, path, reading_words.expected(expected(kind), got(node)))
     return INVALID
 
 
@@ -210,7 +211,7 @@ def _series(node: Node, item: kinds.Type, path: str, problems: Problems) -> obje
         words = (word.strip() for word in node.text.split(","))
         node = Listed(tuple(Scalar(word, "str", node.line) for word in words if word), node.line)
     if not isinstance(node, Listed):
-        problems.add(node.line, path, f"expected a list, got {got(node)}")
+        problems.add(node.line, path, reading_words.list_expected(got(node)))
         return INVALID
     values = [read(one, item, f"{path}[{at}]", problems) for at, one in enumerate(node.items)]
     return INVALID if INVALID in values else values
@@ -218,7 +219,7 @@ def _series(node: Node, item: kinds.Type, path: str, problems: Problems) -> obje
 
 def _mapping(node: Node, kind: kinds.Type, path: str, problems: Problems) -> object:
     if not isinstance(node, Keyed):
-        problems.add(node.line, path, f"expected a mapping, got {got(node)}")
+        problems.add(node.line, path, reading_words.mapping_expected(got(node)))
         return INVALID
     values = {entry.key: read(entry.value, kind, f"{path}.{entry.key}", problems) for entry in node.entries}
     return INVALID if INVALID in values.values() else values
@@ -226,7 +227,7 @@ def _mapping(node: Node, kind: kinds.Type, path: str, problems: Problems) -> obj
 
 def _struct(node: Node, kind: kinds.StructType, path: str, problems: Problems) -> object:
     if not isinstance(node, Keyed):
-        problems.add(node.line, path, f"expected a mapping, got {got(node)}")
+        problems.add(node.line, path, reading_words.mapping_expected(got(node)))
         return INVALID
     before = len(problems)
     fields = read_fields(node, kind.cls, path, problems)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vsched.cel import expressions as cel
+from vsched.cel import words
 from vsched.cel.expressions import CelExpression, NotEvaluated, TooExpensive
-from vsched.cel.versions import NO_OVERLOAD
 from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.kinds import Obj
 
@@ -237,7 +237,7 @@ def _not_evaluated(rule: ValidationRule, error: NotEvaluated) -> str:
     named = (rule.given.get("message") or rule.given["rule"]).strip()
     if isinstance(error, TooExpensive):
         return f"'{error}': no further validation rules will be run due to call cost exceeds limit for rule: {named}"
-    if str(error) == NO_OVERLOAD:
+    if str(error) == words.NO_OVERLOAD:
         why = "call arguments did not match a supported operator, function or macro signature for rule"
         return f"'{error}': {why}: {named}"
     return f"{error} evaluating rule: {named}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
-from vsched.cel import quantities
+from vsched.cel import quantities, words
 
 Path = tuple[str | int, ...]
 Walk = Callable[[Any, Path, list[str]], Any]
@@ -81,7 +81,7 @@ def decode_anything(value: Any, path: Path, unknown: list[str]) -> Any:
 
 def decode_quantity(value: Any, path: Path, unknown: list[str]) -> Any:
     if value.__class__ not in (str, int, float):
-        raise DecodingError(quantities.WRONG_FORMAT)
+        raise DecodingError(words.WRONG_FORMAT)
     try:
         text = quantities.canonical(value)
     except quantities.NotAQuantity as error:

@@ -21,6 +21,7 @@ from vsched.errors import Unavailable
 from vsched.web.overview.deltas import OverviewDelta
 from vsched.web.overview.document import Overview
 from vsched.web.overview.events import EventBytes, event, piece
+from vsched.web.words import answers as words
 
 MOST_WATCHERS = 16
 MOST_DELTAS = 16
@@ -131,7 +132,7 @@ class OverviewFeed:
                     while not self.is_fresh and not self.closed:
                         await asyncio.wait((self.turn,))
             if self.latest is None or not self.is_fresh:
-                raise Unavailable("there is no data of the cluster yet")
+                raise Unavailable(words.NO_DATA)
             return self.latest
 
     @property

@@ -20,6 +20,8 @@ from vsched.web.overview.events import (
 from vsched.web.overview.feed import PATIENCE_SECONDS, OverviewFeed
 from vsched.web.serve.routing import Route, as_json, aside, or_unavailable
 from vsched.web.serve.streams import LongResponse, Stay
+from vsched.web.words import answers as answers_words
+from vsched.web.words import routes as words
 
 HEARTBEAT_SECONDS = 15.0
 UNTOUCHED = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no", "Vary": "Accept-Encoding"}
@@ -42,12 +44,12 @@ def overview_routes(
         if request.method == hdrs.METH_HEAD:
             return web.Response(content_type="text/event-stream", headers=UNTOUCHED)
         if feed.full:
-            return as_json({"error": f"{feed.watchers} clients are watching already"}, 503, {"Retry-After": "5"})
+            return as_json({"error": answers_words.too_many_watch(feed.watchers)}, 503, {"Retry-After": "5"})
         return EventStream(feed, request, heartbeat_seconds)
 
     return [
-        Route("/overview", or_unavailable(overview), "everything the page shows, as JSON"),
-        Route("/events", events, "the same as server-sent events: first everything, then the changes"),
+        Route("/overview", or_unavailable(overview), words.OVERVIEW),
+        Route("/events", events, words.EVENTS),
     ]
 
 

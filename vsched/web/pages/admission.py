@@ -13,6 +13,7 @@ from aiohttp import web
 from vsched.kube.errors import one_line
 from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.web.serve.bodies import Intake, RequestError, decoded
+from vsched.web.words import answers as words
 
 REVIEW_VERSION = "admission.k8s.io/v1"
 MOST_BYTES = 8 << 20
@@ -54,7 +55,7 @@ class AdmissionRequest(msgspec.Struct, rename="camel"):
     def check_object(self) -> None:
         """Raise RequestError where there is no object."""
         if bytes(self.object) in _ABSENT:
-            raise RequestError(400, f"request.object: missing (expected the object of a {self.operation})")
+            raise RequestError(400, words.object_missing(self.operation))
 
 
 class ReadyToReview(Protocol):
@@ -93,7 +94,7 @@ def request_of(body: bytes) -> AdmissionRequest:
     if (review.api_version, review.kind) != (REVIEW_VERSION, "AdmissionReview"):
         raise RequestError(400, f"{review.api_version} {review.kind} (expected {REVIEW_VERSION} AdmissionReview)")
     if review.request is None:
-        raise RequestError(400, "request: missing (expected an AdmissionRequest)")
+        raise RequestError(400, words.REQUEST_MISSING)
     return review.request
 
 

@@ -10,6 +10,8 @@ from msgspec import to_builtins
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview.devices import NODES_SHOWN, devices_shown, resources_held
 from vsched.web.serve.routing import Route, as_json, aside
+from vsched.web.words import answers as answers_words
+from vsched.web.words import routes as words
 
 
 def device_route(snapshot: Callable[[], Snapshot | None]) -> Route:
@@ -19,15 +21,15 @@ def device_route(snapshot: Callable[[], Snapshot | None]) -> Route:
         names = [name for some in request.query.getall("node", []) for name in some.split(",") if name]
         found = snapshot()
         if len(names) > NODES_SHOWN:
-            return as_json({"error": f"{len(names)} nodes requested (at most {NODES_SHOWN} at once)"}, 400)
+            return as_json({"error": answers_words.too_many_nodes(len(names), NODES_SHOWN)}, 400)
         if found is None:
-            return as_json({"error": "no session has run yet"}, 503)
+            return as_json({"error": answers_words.NO_SESSION_YET}, 503)
         unknown = [name for name in names if name not in found.nodes.statics.row]
         if unknown:
-            return as_json({"error": f"no node {unknown[0]} is known here"}, 404)
+            return as_json({"error": answers_words.no_node(unknown[0])}, 404)
         if request.query.get("only") == "resources":
             return await aside(lambda: as_json({"resources": to_builtins(resources_held(found, names))}))
         return await aside(lambda: as_json(to_builtins(devices_shown(found, names))))
 
-    says = "devices of nodes, how much of each is in use and by whom, and who holds each resource: ?node=NAME,NAME"
+    says = words.DEVICES
     return Route("/devices", answer, f"{says}; ?only=resources")

@@ -19,6 +19,8 @@ from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
 from vsched.web.serve.parts import PayloadParts
 from vsched.web.serve.routing import Handler, Route, as_json, aside, or_unavailable
 from vsched.web.snapshots import Look
+from vsched.web.words import answers as answers_words
+from vsched.web.words import routes as words
 
 GZIP = "application/gzip"
 MOST_WAITING = 4
@@ -32,14 +34,14 @@ def dump_routes(look: Look, ring: RecordingRing, whose: Whose, registry: Registr
         Route(
             "/dump",
             or_unavailable(_dump(look, whose, registry, turns)),
-            "a recording of the next session, for vsched replay: gzipped JSON",
+            words.DUMP,
             private=True,
         ),
-        Route("/recordings", _list(ring), "sessions recorded because something looked wrong", private=True),
+        Route("/recordings", _list(ring), words.RECORDINGS, private=True),
         Route(
             "/recordings/{number}",
             or_unavailable(_one(ring, registry, turns)),
-            "one of them, in the format of /dump",
+            words.RECORDING,
             private=True,
         ),
     ]
@@ -54,7 +56,7 @@ class PackingQueue:
 
     async def __aenter__(self) -> None:
         if self._waiting >= MOST_WAITING:
-            raise Unavailable(f"{self._waiting} recordings are being made already")
+            raise Unavailable(answers_words.too_many_recordings(self._waiting))
         self._waiting += 1
         try:
             await self._lock.acquire()
@@ -73,9 +75,7 @@ def _dump(look: Look, whose: Whose, registry: Registry, turns: PackingQueue) -> 
         if hidden is None:
             return _bad_flag()
         if not whose.decides:
-            return as_json(
-                {"error": "this daemon places no pods (--no-schedule), so it has no sessions to record"}, 404
-            )
+            return as_json({"error": answers_words.NO_SESSIONS}, 404)
         async with turns:
             frozen = await look()
             recording = recording_of(frozen, whose)
@@ -113,7 +113,7 @@ def _one(ring: RecordingRing, registry: Registry, turns: PackingQueue) -> Handle
             return _bad_flag()
         kept = ring.get(int(number)) if number.isdecimal() and len(number) < 19 else None
         if kept is None:
-            return as_json({"error": f"there is no recording {number} (/recordings lists them)"}, 404)
+            return as_json({"error": answers_words.no_recording(number)}, 404)
         data = kept.data
         if hidden:
             async with turns:
@@ -139,4 +139,4 @@ def _flag(request: web.Request, name: str) -> bool | None:
 
 
 def _bad_flag() -> web.Response:
-    return as_json({"error": "anonymous: expected true or false"}, 400)
+    return as_json({"error": answers_words.ANONYMOUS_EXPECTED}, 400)

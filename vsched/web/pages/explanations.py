@@ -32,6 +32,8 @@ from vsched.framework.registry import Registry
 from vsched.mirror.problems import Problem
 from vsched.web.serve.routing import Handler, Route, as_json, or_unavailable
 from vsched.web.snapshots import FrozenSnapshot, Look
+from vsched.web.words import answers as answers_words
+from vsched.web.words import routes as words
 
 T = TypeVar("T")
 Make = Callable[[FrozenSnapshot, Asked], Explanation | None]
@@ -125,14 +127,14 @@ class Explainer:
         left_out = [one for one in self._unused() if (one.namespace, one.name) == (namespace, name)]
         problem = next((one.message for one in left_out if not kind or one.kind == kind), "")
         if problem:
-            return f"{problem} (so it is ignored)"
+            return answers_words.ignored(problem)
         if why := self._unmade(namespace, name):
             return why
-        what = {POD: "pod", POD_GROUP: "PodGroup"}.get(kind, "pod or PodGroup")
+        what = {POD: "pod", POD_GROUP: "PodGroup"}.get(kind, answers_words.POD_OR_PODGROUP)
         if kind and (others := kinds_of(frozen.snapshot, frozen.report, f"{namespace}/{name}")):
-            return f"no {what} {namespace}/{name} is known here: it is a {others[0]}"
+            return answers_words.another_kind(what, namespace, name, others[0])
         close = await self._aside(lambda: close_names(frozen, namespace, name))
-        return f"no {what} {namespace}/{name} is known here{_meant(close)}"
+        return answers_words.not_known(what, namespace, name, _meant(close))
 
     def _with_uncreated(self, frozen: FrozenSnapshot, found: Explanation) -> Explanation:
         """The explanation of a job with what keeps its controller from creating its pods, unless a quota is told."""
@@ -141,7 +143,7 @@ class Explainer:
         if job is None or not job.spec.written_for or Code.GANG_INCOMPLETE not in codes or Code.QUOTA in codes:
             return found
         why = self._uncreated(job.spec.namespace, job.spec.written_for)
-        told = (Constraint(Code.REFUSED, f"its pods cannot be created: {why}"),) if why else ()
+        told = (Constraint(Code.REFUSED, answers_words.pods_cannot_be_created(why)),) if why else ()
         return replace(found, constraints=(*found.constraints, *told))
 
     async def of_queue(self, name: str, seconds: float) -> Explanation | str:
@@ -166,21 +168,21 @@ class Explainer:
             return found
         left_out = (one.message for one in self._unused() if one.kind == "Queue" and one.name == name)
         if problem := next(left_out, ""):
-            return f"{problem} (so it is ignored)"
+            return answers_words.ignored(problem)
         queues = list(islice(frozen.snapshot.queues, NAMES_MAX))
         close = await self._aside(lambda: get_close_matches(name, queues, CLOSE_MAX))
-        return f"no queue {name} is known here{_meant(close)}"
+        return answers_words.no_queue(name, _meant(close))
 
     async def _made(self, make: Make) -> tuple[FrozenSnapshot, Explanation | None]:
         if self._asked >= MOST_AT_ONCE:
-            raise Unavailable(f"{self._asked} explanations are already under way")
+            raise Unavailable(answers_words.too_many_explanations(self._asked))
         self._asked += 1
         until, ended = time.monotonic() + self._longest_seconds, Event()
         try:
             frozen = await self._look()
             return frozen, await self._aside(lambda: make(frozen, lambda: ended.is_set() or time.monotonic() > until))
         except Spent:
-            raise Unavailable(f"explaining takes longer than {self._longest_seconds:g} s: too many jobs wait") from None
+            raise Unavailable(answers_words.explaining_takes_long(self._longest_seconds)) from None
         finally:
             ended.set()  # the caller has gone: give the thread back
             self._asked -= 1
@@ -218,12 +220,12 @@ def explanation_routes(
         Route(
             "/explain/{namespace}/{name}",
             or_unavailable(_explain(explainer)),
-            "why a pod or a PodGroup waits; ?kind=, ?changes=, ?seconds=",
+            words.EXPLAIN,
         ),
         Route(
             "/explain-queue/{name}",
             or_unavailable(_explain_queue(explainer)),
-            "why the jobs of a queue wait; ?changes=, ?seconds=",
+            words.EXPLAIN_QUEUE,
         ),
     ]
 
@@ -233,7 +235,7 @@ def _explain(explainer: Explainer) -> Handler:
         namespace, name = request.match_info["namespace"], request.match_info["name"]
         kind = KINDS.get(request.query.get("kind", "").lower())
         if kind is None:
-            return as_json({"error": "?kind=: expected Pod or PodGroup"}, 400)
+            return as_json({"error": answers_words.KIND_EXPECTED}, 400)
         seconds = _seconds_of(request)
         return await _answered(seconds if isinstance(seconds, str) else explainer.of(namespace, name, kind, seconds))
 
@@ -252,7 +254,7 @@ def _seconds_of(request: web.Request) -> float | str:
     """For how long it may be searched, else what is wrong with the question."""
     search = SEARCHES.get(request.query.get("changes", "").lower())
     if search is None:
-        return "?changes=: expected true or false"
+        return answers_words.CHANGES_EXPECTED
     if (text := request.query.get("seconds")) is None or not search:
         return search
     try:
@@ -261,7 +263,7 @@ def _seconds_of(request: web.Request) -> float | str:
         seconds = math.nan
     if 0 < seconds <= LONGEST_SECONDS:
         return seconds
-    return f"?seconds=: expected a number of more than 0 and at most {LONGEST_SECONDS:g}"
+    return answers_words.seconds_expected(LONGEST_SECONDS)
 
 
 async def _answered(making: Awaitable[Explanation | str] | str) -> web.StreamResponse:
@@ -290,4 +292,4 @@ def close_names(frozen: FrozenSnapshot, namespace: str, name: str) -> list[str]:
 
 
 def _meant(close: Sequence[str]) -> str:
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    return answers_words.did_you_mean(" or ".join(close)) if close else ""

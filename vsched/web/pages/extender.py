@@ -22,6 +22,8 @@ from vsched.model.amounts.counted import counted_name
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
 from vsched.web.serve.routing import Route, as_json
+from vsched.web.words import answers as answers_words
+from vsched.web.words import routes as words
 
 MOST_BYTES = 64 << 20
 """Five thousand whole nodes with long lists of images are some 50 MB."""
@@ -34,9 +36,9 @@ LOOK_SECONDS = 0.02
 """Between two checks."""
 
 ABSENT = {
-    "prioritize": "kube-scheduler scores nodes; the arbitrator only limits amounts",
-    "preempt": "the arbitrator evicts by what namespaces deserve, through the Eviction API, not by priority",
-    "bind": "kube-scheduler binds its pods; the arbitrator places none",
+    "prioritize": words.KUBE_SCHEDULER_SCORES,
+    "preempt": words.ARBITRATOR_EVICTS,
+    "bind": words.KUBE_SCHEDULER_BINDS,
 }
 """Verbs of extenders that this one does not have, each with the reason."""
 
@@ -128,7 +130,7 @@ class Unseen:
         if answer.seen:
             return answer.refusal
         if self._waiting >= self._most:
-            raise RequestError(503, "too many requests for pods that are not known here")
+            raise RequestError(503, answers_words.TOO_MANY_UNKNOWN_PODS)
         self._waiting += 1
         try:
             ends = asyncio.get_running_loop().time() + self._seconds
@@ -139,7 +141,7 @@ class Unseen:
                     return answer.refusal
         finally:
             self._waiting -= 1
-        raise RequestError(503, f"pod {asking.namespace}/{asking.name} of uid {asking.uid!r} is not known here (yet)")
+        raise RequestError(503, answers_words.pod_not_known(asking.namespace, asking.name, asking.uid))
 
 
 def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[Route]:
@@ -155,12 +157,12 @@ def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[
             refusal = await unseen.judged(admitting, question.asking)
             return InParts(passed(question) if refusal is None else refused(question, refusal))
 
-    says = "for kube-scheduler: whether the namespace of a pod may have it"
+    says = words.EXTENDER_FILTER
     return [Route("/extender/filter", guarded(filter_nodes, "Error"), says, "POST"), *map(_absent, ABSENT)]
 
 
 def _absent(verb: str) -> Route:
-    path, says = f"/extender/{verb}", f"not offered: {ABSENT[verb]}"
+    path, says = f"/extender/{verb}", words.not_offered(ABSENT[verb])
 
     async def answer(_: web.Request) -> web.StreamResponse:
         return as_json({"Error": f"{path} is {says}"}, 404)
@@ -173,7 +175,7 @@ def question_of(body: bytes) -> Question:
     arguments = decoded(body, _Arguments)
     pod = _first(arguments.pod, arguments.old_pod)
     if not pod:
-        raise RequestError(400, "Pod: missing (expected ExtenderArgs: Pod, and NodeNames or Nodes)")
+        raise RequestError(400, answers_words.POD_MISSING)
     spelt = (arguments.names, arguments.camel_names, arguments.old_names)
     names = next((found for found in spelt if found is not None), None)
     nodes = _first(arguments.nodes, arguments.old_nodes)
@@ -192,7 +194,7 @@ def asking_of(data: bytes) -> PlacementRequest:
     assert isinstance(pod, wire.Pod)
     metadata = pod.metadata
     if not metadata.namespace:
-        raise RequestError(400, f"{wire.named('Pod', metadata)}: metadata.namespace: missing (expected its namespace)")
+        raise RequestError(400, answers_words.namespace_missing(wire.named("Pod", metadata)))
     # A separate axis, so that clients cannot make the mirror's grow without bounds.
     axis = ResourceAxis()
     amounts = {counted_name(axis.names[column]): value for column, value in request_of(pod, axis).amounts}

@@ -19,6 +19,7 @@ from vsched.mirror.wire.base import Raw
 from vsched.web.pages.admission import MOST_BYTES, AdmissionRequest, ReadyToReview, answer_to, asked
 from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
 from vsched.web.serve.routing import Route, as_json
+from vsched.web.words import routes as words
 
 VALIDATE, MUTATE = "/validate/jobs", "/mutate/jobs"
 UNSEEN_SECONDS = 1.0
@@ -79,8 +80,8 @@ def job_webhook_routes(reviewing: JobReviewing, most_bytes: int = MOST_BYTES) ->
         return as_json(answer_to(found.uid, (), patch))
 
     return [
-        Route(VALIDATE, guarded(validate, "error"), "validates vcjobs, CronJobs, JobFlows and JobTemplates", "POST"),
-        Route(MUTATE, guarded(mutate, "error"), "sets the defaults of new vcjobs", "POST"),
+        Route(VALIDATE, guarded(validate, "error"), words.JOB_VALIDATE, "POST"),
+        Route(MUTATE, guarded(mutate, "error"), words.JOB_MUTATE, "POST"),
     ]
 
 

@@ -19,6 +19,8 @@ from vsched.model.pods.task import Task
 from vsched.web.evictions import MOST_TOLD, EvictionRow, Evictions, of_job, on_node
 from vsched.web.pages.views import amounts
 from vsched.web.serve.routing import Handler, Route, as_json, aside
+from vsched.web.words import answers as answers_words
+from vsched.web.words import routes as words
 
 MOST_PODS = 100
 """In one answer."""
@@ -46,8 +48,8 @@ def pod_routes(
 ) -> list[Route]:
     """The two routes; ``verdicts`` are why pods wait, by ``namespace/name``."""
     return [
-        Route("/pods", _pods(seen, evictions, verdicts), "pods and evictions of ?job=NAMESPACE/NAME or of ?node=NAME"),
-        Route("/evictions", _evictions(evictions), "the last evictions: who, for whom, and why"),
+        Route("/pods", _pods(seen, evictions, verdicts), words.PODS),
+        Route("/evictions", _evictions(evictions), words.EVICTIONS),
     ]
 
 
@@ -55,13 +57,13 @@ def _pods(seen: MirrorView, evictions: Evictions, verdicts: Callable[[], Mapping
     async def answer(request: web.Request) -> web.StreamResponse:
         job, node = request.query.get("job", ""), request.query.get("node", "")
         if bool(job) == bool(node):
-            return as_json({"error": "expected ?job=NAMESPACE/NAME or ?node=NAME, one of both"}, 400)
+            return as_json({"error": answers_words.JOB_OR_NODE_EXPECTED}, 400)
         tasks = seen.tasks_of(job) if job else seen.tasks_on(node)
         rows, names, unschedulable = evictions.rows(), seen.names(), verdicts()
         if tasks is None:
             found = of_job(rows, job) if job else on_node(rows, node)
             what = f"job {job}" if job else f"node {node}"
-            return as_json({"error": f"no {what} is known here", **eviction_document(found)}, 404)
+            return as_json({"error": answers_words.nothing_known(what), **eviction_document(found)}, 404)
 
         def made() -> web.Response:
             pods = frozenset(task.key for task in tasks)

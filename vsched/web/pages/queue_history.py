@@ -11,6 +11,8 @@ from vsched.errors import BadInput
 from vsched.web.overview.share_history import HOUR, QUEUES_MAX, SPANS, WEEK, HistorySpan, ShareHistory
 from vsched.web.overview.share_series import share_series
 from vsched.web.serve.routing import Route, as_json, aside
+from vsched.web.words import answers as answers_words
+from vsched.web.words import routes as words
 
 POINTS = 60
 """How many points an answer has for each queue unless the client says otherwise."""
@@ -33,9 +35,9 @@ def queue_history_route(history: ShareHistory) -> Route:
         try:
             return await aside(lambda: as_json(to_builtins(share_series(history, span, points, queue, most))))
         except KeyError:
-            return as_json({"error": f"queue {queue!r} has no history"}, 404)
+            return as_json({"error": answers_words.no_history(queue)}, 404)
 
-    return Route("/queue-history", answer, "shares of queues over time: ?span=hour|week ?queue=NAME ?most=8 ?points=60")
+    return Route("/queue-history", answer, words.QUEUE_HISTORY)
 
 
 def span_of(query: Mapping[str, str]) -> HistorySpan:
@@ -50,5 +52,5 @@ def number_of(query: Mapping[str, str], name: str, most: int, otherwise: int) ->
     """The number of a parameter, ``otherwise`` where it is absent; raises BadInput."""
     text = query.get(name, str(otherwise))
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
-        raise BadInput(f"?{name}={text}: expected a number from 1 to {most}")
+        raise BadInput(answers_words.number_expected(name, text, most))
     return int(text)

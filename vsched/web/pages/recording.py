@@ -31,12 +31,12 @@ from vsched.settings import load_text
 from vsched.settings.document import policy_document
 from vsched.version import build
 from vsched.web.snapshots import FrozenSnapshot
+from vsched.web.words import answers as answers_words
 
 NOBODY = "http://extender.invalid"
 """Replaces the address of an extender."""
 MOST_CHARACTERS = 500
 """The longest text of an error."""
-DIFFERS = "with made-up names the session decides differently"
 
 
 class Whose(NamedTuple):
@@ -77,7 +77,7 @@ def text_of(policy: Policy) -> str:
 
 def policy_of(recording: Recording, registry: Registry) -> Policy:
     """The policy of a recording; raises BadPolicy where this version does not accept it."""
-    return load_text(recording.policy, "the policy of the recording", registry).policy
+    return load_text(recording.policy, answers_words.POLICY_OF_RECORDING, registry).policy
 
 
 def error_text(error: Exception) -> str:
@@ -139,7 +139,7 @@ def anonymous(recording: Recording, registry: Registry) -> Recording:
     if settled is not renamed:
         renamed, report = settled, replay(settled, policy, registry).report
     if report_bytes(without_words(report)) != report_bytes(without_words(expected)):
-        renamed = replace(renamed, head=msgspec.structs.replace(renamed.head, says=DIFFERS))
+        renamed = replace(renamed, head=msgspec.structs.replace(renamed.head, says=answers_words.DIFFERS))
     return replace(renamed, report=report)
 
 

@@ -14,6 +14,7 @@ from vsched.web.findings import Findings
 from vsched.web.pages import allocations, health, views
 from vsched.web.serve.parts import json_answer
 from vsched.web.serve.routing import Handler, Route, as_json, aside
+from vsched.web.words import routes as words
 
 
 async def nowhere() -> Mapping[str, int]:
@@ -39,19 +40,19 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
     """The routes of ``--listen-address``, with ``more`` in the same list."""
     findings = sources.findings
     routes = [
-        Route("/metrics", _metrics(sources.registry), "metrics in Prometheus' text format"),
+        Route("/metrics", _metrics(sources.registry), words.METRICS),
         Route(
             "/configz",
             _page(lambda: {"build": to_builtins(build()), **sources.configuration()}),
-            "the policy in force, the last reload, and the build",
+            words.CONFIGZ,
         ),
-        Route("/queues", _many(lambda: views.queues(findings)), "queues: shares and amounts"),
-        Route("/jobs", _jobs(findings, sources.positions), "PodGroups: phase, counts, why they wait"),
-        Route("/nodes", _many(lambda: views.nodes(findings)), "nodes: amounts"),
+        Route("/queues", _many(lambda: views.queues(findings)), words.QUEUES),
+        Route("/jobs", _jobs(findings, sources.positions), words.JOBS),
+        Route("/nodes", _many(lambda: views.nodes(findings)), words.NODES),
         Route(
             "/allocations",
             _many(lambda: allocations.allocations(findings).items()),
-            "namespaces: what they deserve and hold",
+            words.ALLOCATIONS,
         ),
         *more,
     ]
@@ -63,9 +64,9 @@ def health_routes(sources: Sources) -> list[Route]:
     """The routes of ``--healthz-address``."""
     checks = sources.health
     return [
-        Route("/livez", _check(checks.live), "liveness: whether the event loop runs"),
-        Route("/readyz", _check(checks.ready), "readiness: whether the cache is synced"),
-        Route("/healthz", _check(checks.live), "the same as /livez"),
+        Route("/livez", _check(checks.live), words.LIVEZ),
+        Route("/readyz", _check(checks.ready), words.READYZ),
+        Route("/healthz", _check(checks.live), words.HEALTHZ),
     ]
 
 

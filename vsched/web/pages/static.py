@@ -17,6 +17,7 @@ from aiohttp import hdrs, web
 
 from vsched.web.overview.events import gzipped, piece, takes_gzip
 from vsched.web.serve.routing import Route
+from vsched.web.words import routes as words
 
 INDEX = "index.html"
 TYPES = {
@@ -91,7 +92,7 @@ def page_routes(files: Mapping[str, StaticFile]) -> list[Route]:
             raise web.HTTPNotFound
         return _sent(request, file)
 
-    return [Route("/page/{file}", answer, "the files of the page", public=lambda request: True)] if files else []
+    return [Route("/page/{file}", answer, words.PAGE, public=lambda request: True)] if files else []
 
 
 def front(files: Mapping[str, StaticFile], otherwise: Route) -> Route:

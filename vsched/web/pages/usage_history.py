@@ -12,6 +12,8 @@ from vsched.errors import BadInput
 from vsched.model.history.records import UsageHistory
 from vsched.model.history.showback import DIMENSIONS, SPAN_SECONDS_MAX, showback
 from vsched.web.serve.routing import Route, as_json, aside
+from vsched.web.words import answers as answers_words
+from vsched.web.words import routes as words
 
 DAY_SECONDS = 86_400.0
 
@@ -27,7 +29,7 @@ def usage_history_route(seen: Callable[[], UsageHistory]) -> Route:
         history = seen()
         return await aside(lambda: as_json(to_builtins(showback(history, seconds, by))))
 
-    says = "resource-hours of the last ?since=SECONDS ?by=queue,namespace,user"
+    says = words.USAGE_HISTORY
     return Route("/usage-history", answer, says)
 
 
@@ -39,7 +41,7 @@ def span_of(query: Mapping[str, str]) -> float:
     except ValueError:
         seconds = -1.0
     if not (isfinite(seconds) and 0 < seconds <= SPAN_SECONDS_MAX):
-        raise BadInput(f"?since={text}: expected seconds above 0, and {SPAN_SECONDS_MAX:.0f} (a week) at most")
+        raise BadInput(answers_words.since_expected(text, SPAN_SECONDS_MAX))
     return seconds
 
 
@@ -48,5 +50,5 @@ def dimensions_of(query: Mapping[str, str]) -> tuple[str, ...]:
     text = query.get("by", "")
     names = tuple(text.split(",")) if text else DIMENSIONS
     if any(name not in DIMENSIONS for name in names):
-        raise BadInput(f"?by={text}: expected some of {','.join(DIMENSIONS)}")
+        raise BadInput(answers_words.dimensions_expected(text, ",".join(DIMENSIONS)))
     return names

@@ -17,6 +17,8 @@ from vsched.model.arbitration.records import Bucket, Claim
 from vsched.web.pages.admission import MOST_BYTES, AdmissionRequest, ReadyToReview, answer_to, asked
 from vsched.web.serve.bodies import Intake, RequestError, guarded
 from vsched.web.serve.routing import Route, as_json
+from vsched.web.words import answers as answers_words
+from vsched.web.words import routes as words
 
 PATH = "/validate/consumers"
 
@@ -37,7 +39,7 @@ def webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> list[R
         found = await asked(request, intake, reviewing)
         return as_json(answer_to(found.uid, _problems(found, reviewing)))
 
-    return [Route(PATH, guarded(validate, "error"), "validates Consumers and Buckets", "POST")]
+    return [Route(PATH, guarded(validate, "error"), words.VALIDATE, "POST")]
 
 
 def _problems(request: AdmissionRequest, reviewing: Reviewing) -> tuple[str, ...]:
@@ -59,7 +61,7 @@ def _read(request: AdmissionRequest) -> Claim | Bucket:
     """The new object; raises BadObject, or RequestError where it is of another kind."""
     kind = request.kind.kind
     if kind not in ("Consumer", "Bucket"):
-        raise RequestError(400, f"request.kind.kind: {kind!r} (expected Consumer or Bucket)")
+        raise RequestError(400, answers_words.bad_kind(kind))
     try:
         found = wire.decode(kind, request.object)
     except UnicodeDecodeError as error:
@@ -67,6 +69,6 @@ def _read(request: AdmissionRequest) -> Claim | Bucket:
     if isinstance(found, wire.Bucket):
         return bucket_of(found)
     if not isinstance(found, wire.Consumer):
-        raise BadObject(f"{kind}: cannot be read")
+        raise BadObject(answers_words.cannot_be_read(kind))
     found.metadata.namespace = found.metadata.namespace or request.namespace or ""
     return claim_of(found)

@@ -16,6 +16,7 @@ from aiohttp import web
 from vsched.clock import Clock
 from vsched.errors import VschedError
 from vsched.kube.errors import one_line
+from vsched.web.words import access as words
 from vsched.writes.limits import TokenBucket
 
 LINES_PER_SECOND, LINES_AT_ONCE = 1.0, 10.0
@@ -87,7 +88,10 @@ class Access:
         self._clock = clock
         self._log = log
         self._lines = TokenBucket(LINES_PER_SECOND, LINES_AT_ONCE, clock.monotonic)
-        self._ways = [*(("a client certificate",) if certificates else ()), *(("a bearer token",) if tokens else ())]
+        self._ways = [
+            *((words.CLIENT_CERTIFICATE,) if certificates else ()),
+            *((words.BEARER_TOKEN,) if tokens else ()),
+        ]
         self._certificates = certificates
         self.refused: Counter[str] = Counter()
         """How many requests were refused, by status."""
@@ -99,7 +103,7 @@ class Access:
             person = await self._who(request)
             if not await self._permissions.allows(person, request.method.lower(), request.path):
                 path = shown(request.path)
-                raise AccessRefusal(403, f"{shown(person.name)} may not {request.method.lower()} {path}")
+                raise AccessRefusal(403, words.may_not(shown(person.name), request.method.lower(), path))
         except AccessRefusal as refusal:
             self.refused[str(refusal.status)] += 1
             if self._lines.try_take():
@@ -132,7 +136,7 @@ class Access:
             owner = await self._tokens.owner(token) if token.isascii() else None
             if owner is not None:
                 return owner
-            raise AccessRefusal(401, "the bearer token is not known")
+            raise AccessRefusal(401, words.TOKEN_NOT_KNOWN)
         raise AccessRefusal(401, f"expected {' or '.join(self._ways)}")
 
 

@@ -15,6 +15,7 @@ from vsched.kube.errors import one_line
 from vsched.mirror.wire.base import located
 from vsched.model.amounts.quantity import format_bytes
 from vsched.web.serve.routing import JSON, Handler, as_json
+from vsched.web.words import answers as words
 
 T = TypeVar("T")
 
@@ -64,18 +65,18 @@ class Intake:
             parts.clear()
             yield whole
         except TimeoutError:
-            raise RequestError(408, f"the body did not arrive within {self._seconds:g} s") from None
+            raise RequestError(408, words.body_late(self._seconds)) from None
         except web.RequestPayloadError as error:
-            raise RequestError(400, f"the body is incomplete: {error}") from None
+            raise RequestError(400, words.body_incomplete(error)) from None
         finally:
             self.at_hand -= length
 
     def _admit(self, length: int, counted: int) -> None:
         """Raise RequestError if a body of this length is too much; ``counted`` of it is in ``at_hand`` already."""
         if length > self._most:
-            raise RequestError(413, f"the body is too large (expected at most {format_bytes(self._most)})")
+            raise RequestError(413, words.body_too_large(format_bytes(self._most)))
         if self.at_hand + length - counted > self._together:
-            raise RequestError(503, "too many large requests at once")
+            raise RequestError(503, words.TOO_MANY_LARGE)
 
 
 def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
@@ -87,7 +88,7 @@ def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
     except msgspec.ValidationError as error:
         raise RequestError(400, located(error, at, body)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestError(400, f"the body is not JSON: {error}") from None
+        raise RequestError(400, words.body_not_json(error)) from None
 
 
 def guarded(answer: Handler, field: str) -> Handler:

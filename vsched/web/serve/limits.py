@@ -17,6 +17,7 @@ from aiohttp.log import server_logger
 
 from vsched.web.serve.routing import Handler, as_json
 from vsched.web.serve.streams import LongResponse, Stay
+from vsched.web.words import answers as words
 
 GRACE_SECONDS = 0.05
 LINGER_SECONDS = 1.0
@@ -241,12 +242,12 @@ def bounded(port: Port) -> Any:
 async def _answer(port: Port, request: web.Request, handler: Handler) -> web.StreamResponse:
     limits = port.limits
     if port.at_work > limits.requests:
-        return _later(port, "too many requests at once")
+        return _later(port, words.TOO_MANY_REQUESTS)
     try:
         async with asyncio.timeout(limits.answer_seconds):
             return await handler(request)
     except TimeoutError:
-        return _later(port, f"no answer within {limits.answer_seconds:g} s")
+        return _later(port, words.no_answer_within(limits.answer_seconds))
     except web.HTTPException as error:
         kept = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
         return as_json({"error": f"{error.status}: {error.reason}"}, error.status, kept)

@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from vsched.errors import BadInput
 from vsched.files import content
+from vsched.web.words import access as words
 
 T = TypeVar("T")
 
@@ -43,16 +44,16 @@ class Renewed(Generic[T]):
             digest = self._sum()
             if digest == self._digest:
                 back, self._refused = bool(self._refused), ""
-                return Renewal(True, f"back to the {self._noun} in use") if back else None
+                return Renewal(True, words.back_to(self._noun)) if back else None
             found = self._make()
         except BadInput as error:
             # Files change one after the other, so they may fit together at the next reading.
             if str(error) == self._refused:
                 return None
             self._refused = str(error)
-            return Renewal(False, f"{error}; the previous {self._noun} stays in use")
+            return Renewal(False, words.previous_stays(error, self._noun))
         self._digest, self.current, self._refused = digest, found, ""
-        return Renewal(True, f"new {self._noun} in use, from {self._files[0]}")
+        return Renewal(True, words.new_in_use(self._noun, self._files[0]))
 
     async def run(self, on_renewal: Callable[[Renewal], None], seconds: float = LOOK_SECONDS) -> None:
         """Read every few seconds, until cancelled."""

@@ -19,6 +19,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
 from vsched.web.serve.access import AccessRefusal, LogLine, Person
+from vsched.web.words import access as words
 from vsched.writes.limits import TokenBucket
 
 TOKEN_REVIEWS = ApiResource("authentication.k8s.io", "v1", "tokenreviews", namespaced=False)
@@ -74,15 +75,15 @@ class Answers(Generic[V]):
     async def _ask(self, key: bytes, ask: Callable[[], Awaitable[V]]) -> V:
         settings = self._settings
         if not self._bucket.try_take():
-            raise AccessRefusal(429, f"too many {self._what} at once")
+            raise AccessRefusal(429, words.too_many(self._what))
         try:
             async with asyncio.timeout(settings.timeout_seconds):
                 found = await ask()
         except (ApiError, Unavailable, TimeoutError, msgspec.ValidationError) as error:
             if not self._silent:
                 self._silent = True
-                self._log("access review failed", what=self._what, problem=_problem(error, settings.timeout_seconds))
-            raise AccessRefusal(503, f"the API server cannot be reached for {self._what} at the moment") from None
+                self._log(words.REVIEW_FAILED, what=self._what, problem=_problem(error, settings.timeout_seconds))
+            raise AccessRefusal(503, words.cannot_be_reached(self._what)) from None
         self._silent = False
         answers = self._yes if found else self._no
         answers[key] = (found,)
@@ -93,12 +94,12 @@ def _problem(error: Exception, waited_seconds: float) -> str:
     """Why there was no answer; nothing that a server may have quoted of a question with a token in it."""
     match error:
         case ApiError():
-            return str(error) if error.code in QUOTED else f"the API server answered {error.code}"
+            return str(error) if error.code in QUOTED else words.answered(error.code)
         case Unavailable():
             return str(error)
         case TimeoutError():
-            return f"no answer within {waited_seconds:g} s"
-    return "the API server's answer is not a review"
+            return words.no_answer_within(waited_seconds)
+    return words.NO_REVIEW
 
 
 class _User(msgspec.Struct):

@@ -16,6 +16,7 @@ from vsched.web.serve.limits import LimitedConnection, Limits, Port, bounded, se
 from vsched.web.serve.listener import SocketListener, listening_sockets
 from vsched.web.serve.routing import Handler, Route, application, as_json
 from vsched.web.serve.streams import LongResponse
+from vsched.web.words import access as words
 
 READ_BYTES = 1 << 20
 """Read-ahead of a connection: room for the names of five thousand nodes, which saves turns of the event loop."""
@@ -27,7 +28,7 @@ def parse_address(text: str, what: str) -> tuple[str, int]:
     """``host:port`` or ``:port`` for every address of this machine; raises BadInput."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise BadInput(f"{what}: {text!r} is not an address (expected HOST:PORT or :PORT, as :8080)")
+        raise BadInput(words.bad_address(what, text))
     return host.strip("[]"), int(port)
 
 
@@ -59,7 +60,7 @@ async def serving(
         try:
             sockets = await listening_sockets(host, number)
         except OSError as error:
-            raise BadInput(f"{what}: cannot listen on {address}: {error.strerror or error}") from error
+            raise BadInput(words.cannot_listen(what, address, error.strerror or error)) from error
         listener = SocketListener(sockets, port, lambda: LimitedConnection(port, server()), ssl)
         try:
             yield int(sockets[0].getsockname()[1])
@@ -76,7 +77,7 @@ def keeping_private(routes: Sequence[Route]) -> Any:
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.match_info.handler in private and not is_from_here(request):
-            message = f"{request.path} is served to this machine only without authentication (--authentication none)"
+            message = words.this_machine_only(request.path)
             return as_json({"error": message}, 403)
         return await handler(request)
 

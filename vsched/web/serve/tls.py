@@ -13,8 +13,7 @@ from typing import NamedTuple
 from vsched.errors import BadInput
 from vsched.kube.errors import one_line
 from vsched.web.serve.renewal import LOOK_SECONDS, Renewal, Renewed
-
-FLAGS = "--tls-cert-file and --tls-private-key-file"
+from vsched.web.words import access as words
 
 
 class Callers(NamedTuple):
@@ -34,7 +33,11 @@ class ReloadingContext:
     """
 
     def __init__(
-        self, certificate_file: Path, key_file: Path, what: str = FLAGS, callers: Callers | None = None
+        self,
+        certificate_file: Path,
+        key_file: Path,
+        what: str = words.CERTIFICATE_FLAGS,
+        callers: Callers | None = None,
     ) -> None:
         self._files = (certificate_file, key_file)
         self._what = what
@@ -64,8 +67,7 @@ class ReloadingContext:
             context.load_cert_chain(certificate, key, password=_no_password)
         except (ssl.SSLError, OSError) as error:
             text = one_line(str(error))
-            expected = "expected a certificate and its key without a password, in PEM form"
-            raise BadInput(f"{self._what}: {certificate} and {key}: cannot be used: {text} ({expected})") from None
+            raise BadInput(words.certificate_unusable(self._what, certificate, key, text)) from None
         if self._callers is not None:
             _trust(context, self._callers)
         return context
@@ -88,9 +90,7 @@ def _trust(context: ssl.SSLContext, callers: Callers) -> None:
         context.load_verify_locations(callers.authority_file)
     except (ssl.SSLError, OSError) as error:
         text = one_line(str(error))
-        raise BadInput(
-            f"{callers.flag}: {callers.authority_file}: cannot be used: {text} (expected certificates in PEM form)"
-        ) from None
+        raise BadInput(words.authorities_unusable(callers.flag, callers.authority_file, text)) from None
 
 
 def _no_password() -> str:

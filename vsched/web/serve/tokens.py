@@ -12,12 +12,12 @@ from vsched.errors import BadInput
 from vsched.files import content
 from vsched.web.serve.access import Person
 from vsched.web.serve.renewal import Renewed
+from vsched.web.words import access as words
 
 LEAST_LETTERS = 16
 """The shortest token: shorter ones can be guessed, and swapped columns are detected."""
 MOST_TOKENS = 1_000
 """The largest file: each request is compared with every token."""
-EXPECTED = 'expected token,user,uid,"group,group" a line'
 
 
 class TokenTable:
@@ -26,7 +26,7 @@ class TokenTable:
     def __init__(self, file: Path, flag: str = "--token-file") -> None:
         self._file = file
         self._flag = flag
-        self.renewed = Renewed(flag, "list of tokens", (file,), self._read)
+        self.renewed = Renewed(flag, words.LIST_OF_TOKENS, (file,), self._read)
 
     async def owner(self, token: str) -> Person | None:
         """The user of a token, None for an unknown one. The time does not depend on how similar a token is."""
@@ -44,7 +44,7 @@ class TokenTable:
         except BadInput as error:
             raise BadInput(f"{self._flag}: {error}") from None
         except UnicodeDecodeError:
-            raise BadInput(f"{where}: cannot be read: is not text in UTF-8") from None
+            raise BadInput(words.not_utf_8(where)) from None
         return _table(where, lines)
 
 
@@ -61,15 +61,15 @@ def _table(where: str, lines: Iterable[str]) -> tuple[tuple[bytes, Person], ...]
             columns = []
         token, user, uid, groups = [*(column.strip() for column in columns), "", "", "", ""][:4]
         if not 3 <= len(columns) <= 4 or not user:
-            raise BadInput(f"{at}: {EXPECTED}")
+            raise BadInput(f"{at}: {words.TOKENS_EXPECTED}")
         if len(token) < LEAST_LETTERS or not token.isascii() or any(ord(letter) <= 32 for letter in token):
-            raise BadInput(f"{at}: the token cannot be used (expected at least {LEAST_LETTERS} letters without spaces)")
+            raise BadInput(words.token_unusable(at, LEAST_LETTERS))
         digest = sha256(token.encode()).digest()
         if digest in table:
-            raise BadInput(f"{at}: the token is also on an earlier line")
+            raise BadInput(words.token_twice(at))
         table[digest] = Person(user, tuple(group.strip() for group in groups.split(",") if group.strip()), uid)
     if not table:
-        raise BadInput(f"{where}: is empty ({EXPECTED})")
+        raise BadInput(words.tokens_empty(where))
     if len(table) > MOST_TOKENS:
-        raise BadInput(f"{where}: holds {len(table)} tokens (expected at most {MOST_TOKENS})")
+        raise BadInput(words.too_many_tokens(where, len(table), MOST_TOKENS))
     return tuple(table.items())

@@ -17,6 +17,8 @@ from tests.support.questions import Asker, recording_of
 from tests.support.running import gang, node, nodes_of, podgroup
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.cli.plan.buy import words
+from vsched.explain.words import edits as edits_words
 from vsched.sim.cluster import Cluster
 
 GPU = "example.com/gpu"
@@ -63,7 +65,7 @@ def test_a_menu_as_data_has_nodes_quota_time_and_whose_work(asker: Asker, pools:
     lacking, over = menus(document)["ml/lacking"], menus(document)["ml/over"]
     assert lacking["nodes"]["offers"] == [
         {
-            "message": "8 more of pool h100 would start it",
+            "message": f"{edits_words.more_of_pool(8, 'h100')} would start it",
             "pool": "h100",
             "source": "file",
             "count": 8,
@@ -121,13 +123,16 @@ def test_what_is_submitted_gets_a_menu(asker: Asker, pools: str) -> None:
             container["image"] = "busybox"
     submitted = asker.file("job.yaml", yaml.safe_dump_all(objects))
     document = asker.answer("--submit", submitted, "--buy", "--pools", pools)
-    assert menus(document)["ml/new"]["nodes"]["offers"][0]["message"] == "1 more of pool h100 would start it"
+    assert (
+        menus(document)["ml/new"]["nodes"]["offers"][0]["message"]
+        == f"{edits_words.more_of_pool(1, 'h100')} would start it"
+    )
 
 
 def test_at_most_so_many_gangs_get_a_menu_and_the_others_are_counted(asker: Asker) -> None:
     document = asker.answer("--buy", "--most", "1")
     assert (len(document["menus"]), document["waiting"]) == (1, 2)
-    assert "and 1 gang more (--most N for the menus of more)" in asker.ask("--buy", "--most", "1").stdout
+    assert words.more_gangs("1 gang").strip() in asker.ask("--buy", "--most", "1").stdout
 
 
 def test_manifests_have_menus_as_well(tmp_path: Path) -> None:
@@ -146,12 +151,12 @@ def _with_versions(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_where_no_gang_waits_it_is_said(tmp_path: Path) -> None:
     asker = Asker(tmp_path, recording_of("node n1 cpu=4\njob ml/a min=2 pods=2 cpu=1"))
-    assert asker.ask("--buy").stdout.startswith("no gang lacks its minimum")
+    assert asker.ask("--buy").stdout.startswith(words.gangs_lack(0))
     assert asker.answer("--buy")["menus"] == []
 
 
 REFUSED = [
-    pytest.param(["--most", "3"], "--most: has an effect with --buy only", id="a flag of menus without --buy"),
+    pytest.param(["--most", "3"], words.with_buy_only("--most"), id="a flag of menus without --buy"),
     pytest.param(
         ["--buy", "--context", "c"], "--kubeconfig, --context: for NodePools of a running cluster", id="not with a dump"
     ),
@@ -220,7 +225,7 @@ async def test_a_running_daemon_and_its_cluster_are_asked(tmp_path: Path) -> Non
 
         found = await ask()
         assert found.exit_code == 0, (found.output, found.exception)
-        assert "the cluster serves no NodePools of Karpenter (karpenter.sh/v1)" in found.stdout
+        assert words.NO_NODEPOOLS_SERVED in found.stdout
         assert "more like node n1 would start it" in found.stdout
 
         spec = {"template": {"spec": {"requirements": SIZES}}, "limits": {"cpu": "64"}}
@@ -232,7 +237,9 @@ async def test_a_running_daemon_and_its_cluster_are_asked(tmp_path: Path) -> Non
         document = json.loads(found.stdout)
         (menu,) = document["menus"]
         assert menu["job"] == "default/a"
-        assert [offer["message"] for offer in menu["nodes"]["offers"]] == ["1 more of pool spot would start it"]
+        assert [offer["message"] for offer in menu["nodes"]["offers"]] == [
+            f"{edits_words.more_of_pool(1, 'spot')} would start it"
+        ]
         assert len(cluster.client.list("nodes")) == 1
 
 
@@ -261,7 +268,7 @@ async def test_the_node_pools_that_a_daemon_sees_are_offered_live_and_with_its_d
     assert [(pool["name"], pool["source"], pool["room"]) for pool in live["pools"]] == [("spot", "NodePool", 8)]
     assert dumped["pools"] == live["pools"]
     offers = [offer["message"] for menu in live["menus"] for offer in menu["nodes"]["offers"]]
-    assert offers == ["1 more of pool spot would start it"]
+    assert offers == [f"{edits_words.more_of_pool(1, 'spot')} would start it"]
     assert [menu["nodes"] for menu in dumped["menus"]] == [menu["nodes"] for menu in live["menus"]]
 
 

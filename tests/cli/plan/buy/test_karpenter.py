@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.plans import NOW, manifests, mirror
-from vsched.cli.plan.buy.karpenter import UNKNOWN, node_pools
+from vsched.cli.plan.buy import words
+from vsched.cli.plan.buy.karpenter import node_pools
 from vsched.errors import BadInput
 from vsched.explain.menu.records import OfferedPool
 from vsched.mirror.whatif.edits import PoolNode
@@ -81,7 +82,7 @@ def test_new_nodes_are_in_the_allowed_zones_in_turn() -> None:
 )
 def test_a_shape_that_is_not_known_is_said(requirements: tuple[tuple[str, list[str]], ...]) -> None:
     (pool,) = read(node_pool(*requirements))
-    assert pool.problem == UNKNOWN
+    assert pool.problem == words.REQUIREMENTS_SAY_NOT
     assert not pool.nodes
 
 
@@ -103,7 +104,7 @@ def test_limits(limits: dict[str, Any] | None, room: int | None) -> None:
 @pytest.mark.parametrize(
     ("found", "says"),
     [
-        pytest.param({"kind": "NodePool"}, "pools.yaml: a NodePool without metadata.name", id="no name"),
+        pytest.param({"kind": "NodePool"}, words.no_name("pools.yaml"), id="no name"),
         pytest.param(
             {"kind": "NodePool", "apiVersion": "karpenter.sh/v1beta1", "metadata": {"name": "p"}},
             r"NodePool p: apiVersion 'karpenter.sh/v1beta1' \(expected karpenter.sh/v1\)",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from vsched.cli.migrate.check.findings import Finding, Obj, Verdict
 from vsched.cli.migrate.check.flags import flags_of
+from vsched.cli.migrate.check.words import verdicts as words
 
 SCHEDULER, CONTROLLERS, WEBHOOKS = "scheduler", "controllers", "admission webhooks"
 IMAGES = {"vc-scheduler": SCHEDULER, "vc-controller-manager": CONTROLLERS, "vc-webhook-manager": WEBHOOKS}
@@ -15,7 +16,7 @@ LABELS = {"volcano-scheduler": SCHEDULER, "volcano-controller": CONTROLLERS, "vo
 DEFAULT_POLICY = "volcano-scheduler.conf"
 USUAL_CONFIG_MAP = "scheduler-configmap"
 """The end of the name that the chart of Volcano gives to the ConfigMap."""
-PART, WEBHOOK_PART = "Volcano's own parts", "webhooks"
+PART, WEBHOOK_PART = words.OWN_PARTS, "webhooks"
 
 
 class Component(NamedTuple):
@@ -73,8 +74,8 @@ def _component(obj: Obj) -> Component | None:
 
 
 _SAYS = {
-    SCHEDULER: "vsched takes its place",
-    CONTROLLERS: "may stay: they go on with queues, PodGroups and vcjobs, and vsched's controllers are off",
+    SCHEDULER: words.SCHEDULER_REPLACED,
+    CONTROLLERS: words.CONTROLLERS_MAY_STAY,
     WEBHOOKS: "may stay",
 }
 
@@ -91,13 +92,13 @@ def component_findings(components: Iterable[Component], namespace: str) -> Itera
         )
         yield Finding(PART, f"{one.role}: Deployment {one.name}", Verdict.WORKS, says)
         if one.role == SCHEDULER and one.environment.get("MULTI_SCHEDULER_ENABLE") == "true":
-            says = "one replica places all pods, the others wait"
+            says = words.ONE_REPLICA
             yield Finding(PART, "MULTI_SCHEDULER_ENABLE=true", Verdict.MISSING, says)
     if SCHEDULER not in roles:
-        says = f"there is none in namespace {namespace} (-n says where it is)"
+        says = words.none_in_namespace(namespace)
         yield Finding(PART, SCHEDULER, Verdict.UNREAD, says)
     if CONTROLLERS not in running:
-        says = "none run: vsched's own look after queues, PodGroups and vcjobs"
+        says = words.NO_CONTROLLERS
         yield Finding(PART, CONTROLLERS, Verdict.WORKS, says)
 
 
@@ -117,13 +118,11 @@ def _webhook(configuration: str, webhook: Obj, answers: bool) -> Finding:
     named = [f"{verb.lower()} {kind}" for rule in webhook.get("rules") or () for verb, kind in _of_rule(rule)]
     what, asked = f"{configuration}: {webhook.get('name', '')}", ", ".join(named)
     if webhook.get("failurePolicy", "Fail") != "Fail":
-        return Finding(WEBHOOK_PART, what, Verdict.WORKS, f"reviews {asked}; lets them pass while nobody answers")
+        return Finding(WEBHOOK_PART, what, Verdict.WORKS, words.reviews(asked))
     if answers:
-        says = (
-            f"reviews {asked}; delete the configuration before you scale the webhooks down: nobody could {asked} then"
-        )
+        says = words.reviews_and_blocks(asked)
         return Finding(WEBHOOK_PART, what, Verdict.DIFFERS, says)
-    says = f"nobody answers, so the API server refuses to {asked}: start the webhooks, or delete the configuration"
+    says = words.refused(asked)
     return Finding(WEBHOOK_PART, what, Verdict.MISSING, says)
 
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from vsched.cli.migrate.check.findings import Finding, Obj, Verdict
+from vsched.cli.migrate.check.words import verdicts as words
 from vsched.framework.words.lists import counted
 
-PART = "annotations and labels"
 GROUP_NAME = "scheduling.k8s.io/group-name"
 OLD_WAITING_TIME = "sla-waiting-time"
 
@@ -63,12 +63,11 @@ _NAMES = {
 WORKS = frozenset(f"{domain}/{name}".lstrip("/") for domain, names in _NAMES.items() for name in names)
 """Those that vsched or its controllers read or write as Volcano does."""
 OTHERS = {
-    "volcano.sh/forward-cluster": (Verdict.DIFFERS, "has no effect: there are no other clusters"),
-    "volcano.sh/qos-level": (Verdict.WORKS, "for Volcano's agent on nodes; no scheduler reads it"),
-    "volcano.sh/offline-job-evicting": (Verdict.WORKS, "for Volcano's agent on nodes; no scheduler reads it"),
+    "volcano.sh/forward-cluster": (Verdict.DIFFERS, words.NO_OTHER_CLUSTERS),
+    "volcano.sh/qos-level": (Verdict.WORKS, words.FOR_THE_AGENT),
+    "volcano.sh/offline-job-evicting": (Verdict.WORKS, words.FOR_THE_AGENT),
 }
 _DEVICES = ("volcano.sh/gpu-", "volcano.sh/vgpu-", "volcano.sh/devices-to-allocate", "volcano.sh/node-vgpu-")
-_FOR_DEVICES = "read and written where the policy has the plugin deviceshare"
 
 
 def key_findings(objects: Mapping[str, Iterable[Obj]]) -> Iterator[Finding]:
@@ -83,7 +82,7 @@ def key_findings(objects: Mapping[str, Iterable[Obj]]) -> Iterator[Finding]:
     for key, kinds in sorted(counts.items()):
         verdict, says = _answer(key)
         on = ", ".join(counted(count, kind.removesuffix("s"), kind) for kind, count in sorted(kinds.items()))
-        yield Finding(PART, key, verdict, f"{says} ({on})" if says else f"on {on}", kinds.total())
+        yield Finding(words.KEYS, key, verdict, f"{says} ({on})" if says else f"on {on}", kinds.total())
 
 
 def is_volcanos(key: str) -> bool:
@@ -98,5 +97,5 @@ def _answer(key: str) -> tuple[Verdict, str]:
     if key in OTHERS:
         return OTHERS[key]
     if key.startswith(_DEVICES):
-        return Verdict.WORKS, _FOR_DEVICES
-    return Verdict.DIFFERS, "vsched does not read it"
+        return Verdict.WORKS, words.FOR_DEVICESHARE
+    return Verdict.DIFFERS, words.NOT_READ

@@ -8,8 +8,14 @@ from typing import Any
 
 import orjson
 
-from vsched.cli.migrate.check.differences import POINTS
 from vsched.cli.migrate.check.findings import Finding, Obj, Verdict, key_of, of_many
+from vsched.cli.migrate.check.words import verdicts as words
+from vsched.cli.migrate.check.words.differences import (
+    HARD_WITHOUT_TIER,
+    NO_PRIORITY_CLASS,
+    POINTS,
+    SUBGROUPS_WITHOUT_KEYS,
+)
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import FINISHED
@@ -23,12 +29,11 @@ from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.queues.queue import ROOT
 
 PART, POD_PART = "objects", "pods"
-_UNSUPPORTED = "what is not supported makes the pod wait"
 Said = list[tuple[str, str]]
 """Names of objects, and what is to be said of each."""
 
 OTHERS: dict[str, str] = {
-    VOLCANO_CRON_JOB: "cronjobs of batch.volcano.sh",
+    VOLCANO_CRON_JOB: words.VOLCANO_CRON_JOBS,
     "JobFlow": "jobflows",
     "JobTemplate": "jobtemplates",
     "HyperJob": "hyperjobs",
@@ -37,7 +42,7 @@ OTHERS: dict[str, str] = {
 MADE_FOR_SCHEDULERS: dict[str, tuple[Verdict, str]] = {
     "HyperNode": (Verdict.WORKS, ""),
     "Numatopology": (Verdict.DIFFERS, POINTS["numa-aware"]),
-    "NodeShard": (Verdict.WORKS, "where nodeShard.mode of the chart is soft or hard"),
+    "NodeShard": (Verdict.WORKS, words.WHERE_SHARDS_COUNT),
 }
 """Kinds that Volcano's scheduler reads."""
 
@@ -55,7 +60,7 @@ def queue_findings(queues: Sequence[Obj]) -> Iterator[Finding]:
             continue
         remarked += ((name, remark) for remark in remarks)
         if found.parent and found.parent not in names and found.parent != ROOT:
-            remarked.append((name, "its parent is not there"))
+            remarked.append((name, words.NO_PARENT))
     yield from _of_kind("queues", queues, broken, remarked, _state)
 
 
@@ -74,7 +79,7 @@ def podgroup_findings(groups: Sequence[Obj], classes: Iterable[Obj] | None) -> I
             broken.append((name, spec.unsupported))
         remarked += ((name, remark) for remark in remarks)
         if known is not None and spec.priority_class and spec.priority_class not in known:
-            point = "a PodGroup's PriorityClass that does not exist"
+            point = NO_PRIORITY_CLASS
             remarked.append((name, f"{point}: {POINTS[point]}"))
         remarked += ((name, f"{point}: {POINTS[point]}") for point in _closeness(obj.get("spec") or {}))
     yield from _of_kind("podgroups", groups, broken, remarked, _phase)
@@ -85,10 +90,10 @@ def _closeness(spec: Mapping[str, Any]) -> Iterator[str]:
     topology = spec.get("networkTopology") or {}
     tiers = (topology.get("highestTierAllowed"), topology.get("highestTierName"))
     if topology.get("mode") == "hard" and not any(tier is not None and tier != "" for tier in tiers):
-        yield "networkTopology: hard without a tier, or with a tier name that there is not"
+        yield HARD_WITHOUT_TIER
     for policy in spec.get("subGroupPolicy") or ():
         if policy.get("labelSelector") and not policy.get("matchLabelKeys"):
-            yield "subGroupPolicy with a selector and no keys"
+            yield SUBGROUPS_WITHOUT_KEYS
 
 
 def vcjob_findings(jobs: Sequence[Obj]) -> Iterator[Finding]:
@@ -118,10 +123,10 @@ def other_findings(objects: Mapping[str, Sequence[Obj]], controllers: bool) -> I
         if kind in HEEDED or kind in RESOURCES:
             yield Finding(PART, called, Verdict.WORKS, "", len(found))
         elif controllers:
-            says = "Volcano's controllers go on with them: keep their Deployment"
+            says = words.KEEP_CONTROLLERS
             yield Finding(PART, called, Verdict.DIFFERS, says, len(found))
         else:
-            says = "vsched has no controller for them, and Volcano's do not run"
+            says = words.NO_CONTROLLER
             yield Finding(PART, called, Verdict.MISSING, says, len(found))
     for kind, (verdict, says) in MADE_FOR_SCHEDULERS.items():
         if objects.get(kind):
@@ -138,9 +143,9 @@ def pod_findings(pods: Iterable[Obj], ours: Sequence[str]) -> Iterator[Finding]:
         scheduler = (pod.get("spec") or {}).get("schedulerName") or "default-scheduler"
         names[scheduler] += 1
         if scheduler in ours:
-            broken += ((key_of(pod), f"{asked}: {_UNSUPPORTED}") for asked in _unsupported(pod["spec"]))
+            broken += ((key_of(pod), f"{asked}: {words.POD_WAITS}") for asked in _unsupported(pod["spec"]))
     for name, count in sorted(names.items()):
-        says = "taken over once Volcano's scheduler is gone" if name in ours else "left to others"
+        says = words.TAKEN_OVER if name in ours else words.LEFT_TO_OTHERS
         yield Finding(POD_PART, f"schedulerName {name}", Verdict.WORKS, says, count)
     yield from of_many(POD_PART, "pods", Verdict.MISSING, broken)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vsched.cli.migrate.check.differences import OF_ACTIONS, OF_PLUGINS, POINTS
 from vsched.cli.migrate.check.findings import Finding, Verdict
+from vsched.cli.migrate.check.words import verdicts as words
+from vsched.cli.migrate.check.words.differences import OF_ACTIONS, OF_PLUGINS, POINTS, VICTIMS_AND_TIERS
 from vsched.framework.registry import Registry
 from vsched.settings.load import Examined, examine
 from vsched.settings.reading.problems import Problems
@@ -39,8 +40,8 @@ def policy_findings(text: str, registry: Registry) -> Iterator[Finding]:
         if verdict is Verdict.MISSING:
             absent.add(item.path)
         elif item.owner in absent:
-            verdict, says = Verdict.MISSING, "belongs to what is missing"
-        point = "victims and tiers" if item.path == protecting else item.point
+            verdict, says = Verdict.MISSING, words.OF_WHAT_IS_MISSING
+        point = VICTIMS_AND_TIERS if item.path == protecting else item.point
         if verdict is Verdict.WORKS and point:
             verdict, says = Verdict.DIFFERS, f"{point}: {POINTS[point]}"
         yield Finding(PART, item.shown, verdict, says)

@@ -31,6 +31,7 @@ from vsched.cli.migrate.check.policy import PART as POLICY
 from vsched.cli.migrate.check.policy import policy_findings
 from vsched.cli.migrate.check.read import WEBHOOKS, ClusterContents
 from vsched.cli.migrate.check.steps import DEFAULT_NAMES, MigrationState, steps_of
+from vsched.cli.migrate.check.words import verdicts as words
 from vsched.framework.registry import Registry
 from vsched.mirror.resources import VCJOB
 
@@ -96,10 +97,10 @@ def _policy(policy: FoundPolicy, namespace: str, registry: Registry) -> Iterator
         yield Finding(POLICY, f"ConfigMap {namespace}/{policy.config_map}", Verdict.WORKS, f"key {policy.key}")
         yield from policy_findings(policy.text, registry)
     elif policy.wanted:
-        says = f"no ConfigMap of namespace {namespace} has it: vsched check FILE checks a file"
+        says = words.no_config_map(namespace)
         yield Finding(POLICY, policy.wanted, Verdict.UNREAD, says)
     else:
-        says = "the scheduler names none: Volcano's built-in one holds, and vsched has its own"
+        says = words.BUILT_IN_POLICY
         yield Finding(POLICY, "policy", Verdict.DIFFERS, says)
 
 

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from vsched.cli.migrate.check.words import verdicts as words
+
 DEFAULT_NAMES = ("volcano",)
 VOLCANO_NAMESPACE = "volcano-system"
 FILE = "volcano-scheduler.conf"
@@ -46,24 +48,24 @@ def steps_of(now: MigrationState) -> MigrationSteps:
     scale = f"{kubectl} -n {namespace} scale deployment {deployment}"
     upgrade = _joined(f"helm upgrade vsched {CHART} -n vsched --reuse-values", helm_place)
     there = [
-        ("install vsched beside Volcano, under a name of its own; try it on one job with spec.schedulerName: vsched",
+        (words.INSTALL_BESIDE,
          _joined(f"helm install vsched {CHART} -n vsched --create-namespace", helm_place, _values(now))),
-        ("scale Volcano's scheduler down: two schedulers must never place the same pods", f"{scale} --replicas=0"),
-        ("have vsched place its pods", f"{upgrade} --set schedulerNames={_names('vsched', *now.names)}"),
+        (words.SCALE_DOWN, f"{scale} --replicas=0"),
+        (words.PLACE_PODS, f"{upgrade} --set schedulerNames={_names('vsched', *now.names)}"),
     ]  # fmt: skip
     config_map, key = now.policy
     if config_map:
         path = "{.data." + key.replace(".", "\\.") + "}"
         get = f"{kubectl} -n {namespace} get configmap {shlex.quote(config_map)} -o jsonpath={shlex.quote(path)}"
         there = [
-            ("save the policy, and change in it what is missing above", f"{get} > {FILE}"),
-            ("check it", f"vsched check {FILE}"),
+            (words.SAVE_POLICY, f"{get} > {FILE}"),
+            ("check it", words.check_file(FILE)),
             *there,
         ]
     back = [
-        ("vsched leaves the pods to Volcano again", f"{upgrade} --set schedulerNames={_names('vsched')}"),
+        (words.LEAVE_PODS, f"{upgrade} --set schedulerNames={_names('vsched')}"),
         ("start Volcano's scheduler", f"{scale} --replicas={max(1, now.replicas)}"),
-        ("take vsched away, once no job names it", _joined("helm uninstall vsched -n vsched", helm_place)),
+        (words.TAKE_AWAY, _joined("helm uninstall vsched -n vsched", helm_place)),
     ]
     return MigrationSteps(tuple(there), tuple(back))
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from vsched.cli.migrate.check.findings import Finding, Verdict
 from vsched.cli.migrate.check.report import MigrationReport, MigrationStep
+from vsched.cli.migrate.check.words import verdicts as words
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look
 
@@ -24,7 +25,7 @@ STYLES = {
 def shown_page(report: MigrationReport) -> Callable[[Look], RenderableType]:
     """The page: a table for each part, the sum, and the commands."""
     return lambda look: Group(*_parts(report, look), _sum(report), *_steps("To change", report.switch),
-                              *_steps("To change back", report.back))  # fmt: skip
+                              *_steps(words.TO_CHANGE_BACK, report.back))  # fmt: skip
 
 
 def _parts(report: MigrationReport, look: Look) -> Iterator[RenderableType]:

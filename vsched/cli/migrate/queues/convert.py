@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from vsched.cli.migrate.queues import kai, kueue
+from vsched.cli.migrate.queues import kai, kueue, words
 from vsched.cli.migrate.queues.made import (
     QUEUE_API,
     Amounts,
@@ -25,10 +25,10 @@ from vsched.model.amounts.resources import format_amount
 from vsched.printable import one_printable_line
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
-EXPECTED = f"expected ClusterQueues of {kueue.GROUP}, or Queues of {kai.GROUP}"
+EXPECTED = words.expected_queues(kueue.GROUP, kai.GROUP)
 ABOUT = (
-    "Volcano Queues, made by vsched migrate queues. Read the comments, then: kubectl apply -f FILE",
-    "deserved and the tree count with the plugin capacity (enableHierarchy: true), weight with proportion.",
+    words.HEADER,
+    words.WHAT_COUNTS,
 )
 
 
@@ -53,8 +53,8 @@ def convert(objects: Iterable[Obj]) -> Conversion:
     made.notes += more.notes
     _add(made, more.queues)
     if not made.queues:
-        raise BadInput(f"there are no queues to convert ({EXPECTED})")
-    made.notes += (f"{count} of {kind}: ignored: neither of Kueue nor of KAI" for kind, count in others.items())
+        raise BadInput(words.nothing_to_convert(EXPECTED))
+    made.notes += (words.ignored(count, kind) for kind, count in others.items())
     note_conflicts(made.queues)
     return made
 
@@ -68,7 +68,7 @@ def _add(made: Conversion, queues: list[MadeQueue]) -> None:
     for queue in queues:
         changed[queue.name] = names.take(queue.name, "kai")
         if changed[queue.name] != queue.name:
-            queue.notes.append(f"the name is changed: a queue of Kueue is called {queue.name}, too")
+            queue.notes.append(words.name_taken(queue.name))
         queue.name = changed[queue.name]
         queue.parent = changed.get(queue.parent, "")
     made.queues += queues
@@ -83,9 +83,7 @@ def _documents(made: Conversion) -> Iterator[str]:
     for queue in made.queues:
         yield f"---\n{_comments([queue.source, *queue.notes])}{_yaml(_queue(queue, weights[queue.name]))}"
     for namespace in made.namespaces:
-        lines = [
-            f"The default queue of namespace {namespace.name}" if namespace.queue else f"Namespace {namespace.name}"
-        ]
+        lines = [words.default_queue(namespace.name) if namespace.queue else f"Namespace {namespace.name}"]
         body = _yaml(_namespace(namespace)) if namespace.queue else ""
         yield f"---\n{_comments([*lines, *namespace.notes])}{body}"
 

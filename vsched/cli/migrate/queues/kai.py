@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import ceil, isfinite
 from typing import Any
 
+from vsched.cli.migrate.queues import words
 from vsched.cli.migrate.queues.made import Conversion, MadeQueue, Obj, QueueNamer, mapping, parents_first, text
 from vsched.errors import BadInput
 from vsched.model.amounts.durations import parse_duration
@@ -24,7 +25,6 @@ RESOURCES = {"cpu": ("cpu", 1), "memory": ("memory", 1_000_000), "gpu": ("nvidia
 MIN_RUNTIMES = {"preemptMinRuntime": PREEMPT_MIN_RUNTIME, "reclaimMinRuntime": RECLAIM_MIN_RUNTIME}
 _CARRIED = frozenset({"parentQueue", "resources", "priority", *MIN_RUNTIMES})
 _NUMBERS = frozenset({"quota", "limit", "overQuotaWeight", "lendingLimit"})
-LABEL = "pods name their queue by the annotation scheduling.volcano.sh/queue-name, not by the label kai.scheduler/queue"
 
 
 def converted(objects: Iterable[Obj]) -> Conversion:
@@ -34,11 +34,9 @@ def converted(objects: Iterable[Obj]) -> Conversion:
         if obj["kind"] in KINDS:
             queues[obj["metadata"]["name"]] = obj
         else:
-            made.notes.append(
-                f"{obj['kind']} {obj['metadata']['name']} ({GROUP}): not carried over: there is no counterpart"
-            )
+            made.notes.append(words.object_not_carried_over(obj["kind"], obj["metadata"]["name"], GROUP))
     if queues:
-        made.notes.append(LABEL)
+        made.notes.append(words.PODS_NAME_QUEUES)
     taken = {name: names.take(name, "queue") for name in queues}
     made.queues += parents_first([_made(name, taken, obj) for name, obj in queues.items()])
     return made
@@ -49,10 +47,10 @@ def _made(name: str, taken: Mapping[str, str], obj: Obj) -> MadeQueue:
     spec = mapping(f"{source}: spec", obj.get("spec"))
     made = MadeQueue(taken[name], source)
     if made.name != name:
-        made.notes.append(f"the name is changed: {name} is the whole cluster")
+        made.notes.append(words.whole_cluster(name))
     parent = text(f"{source}: spec.parentQueue", spec.get("parentQueue"))
     if parent and parent not in taken:
-        made.notes.append(f"not carried over: spec.parentQueue: Queue {parent} is not among what was read")
+        made.notes.append(words.no_parent(parent))
     made.parent = taken.get(parent, "")
     _read_resources(source, mapping(f"{source}: spec.resources", spec.get("resources")), made)
     made.priority = _priority(source, spec.get("priority"), made.notes)
@@ -60,35 +58,35 @@ def _made(name: str, taken: Mapping[str, str], obj: Obj) -> MadeQueue:
         if spec.get(field) is not None:
             given = text(f"{source}: spec.{field}", spec[field])
             if parse_duration(given) is None:
-                raise BadInput(f"{source}: spec.{field}: {given!r} is not a duration (expected one such as 90s or 1h)")
+                raise BadInput(words.no_duration(source, field, given))
             made.annotations[annotation] = given
     for field in sorted(spec.keys() - _CARRIED):
         if spec[field] is not None:
-            made.notes.append(f"not carried over: spec.{field}: there is no counterpart")
+            made.notes.append(words.not_carried_over(f"spec.{field}"))
     return made
 
 
 def _read_resources(source: str, resources: Mapping[str, Any], made: MadeQueue) -> None:
     weights: dict[str, Fraction] = {}
     for field in sorted(resources.keys() - RESOURCES.keys()):
-        made.notes.append(f"not carried over: spec.resources.{field}: there is no counterpart")
+        made.notes.append(words.not_carried_over(f"spec.resources.{field}"))
     for field, (name, scale) in RESOURCES.items():
         where = f"spec.resources.{field}"
         stated = mapping(f"{source}: {where}", resources.get(field))
         for unknown in sorted(stated.keys() - _NUMBERS):
-            made.notes.append(f"not carried over: {where}.{unknown}: there is no counterpart")
+            made.notes.append(words.not_carried_over(f"{where}.{unknown}"))
         numbers = {key: _number(f"{source}: {where}.{key}", stated.get(key, 0)) for key in _NUMBERS}
         weights[field] = numbers["overQuotaWeight"]
         quota = _units(f"{source}: {where}.quota", numbers["quota"], scale)
         if quota is None:
-            made.notes.append(f"not carried over: {where}.quota: -1 (all there is): the queue deserves no {name}")
+            made.notes.append(words.deserves_none(where, name))
         else:
             made.deserved[name] = quota
         limit = _units(f"{source}: {where}.limit", numbers["limit"], scale)
         if limit is not None:
             made.capability[name] = limit
             if "limit" not in stated:
-                made.notes.append(f"{where}.limit: not given, which KAI takes as 0: the queue may hold no {name}")
+                made.notes.append(words.holds_none(where, name))
         if quota and stated.get("lendingLimit") is not None:
             lent = _units(f"{source}: {where}.lendingLimit", numbers["lendingLimit"], scale) or 0
             if quota > lent:
@@ -102,10 +100,7 @@ def _choose_weight(weights: Mapping[str, Fraction], made: MadeQueue) -> None:
     made.weight = weights[chosen]
     for field, weight in weights.items():
         if weight != made.weight:
-            made.notes.append(
-                f"not carried over: spec.resources.{field}.overQuotaWeight: {float(weight):g}: "
-                f"a queue has one weight, and it is that of {chosen}"
-            )
+            made.notes.append(words.one_weight(field, float(weight), chosen))
 
 
 def _units(where: str, value: Fraction, scale: int) -> int | None:
@@ -113,7 +108,7 @@ def _units(where: str, value: Fraction, scale: int) -> int | None:
     if value == UNLIMITED:
         return None
     if value < 0:
-        raise BadInput(f"{where}: {float(value):g} is negative (expected zero or more, or -1)")
+        raise BadInput(words.negative(where, float(value)))
     return ceil(value * scale)
 
 
@@ -127,8 +122,8 @@ def _priority(source: str, value: object, notes: list[str]) -> int:
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int):
-        raise BadInput(f"{source}: spec.priority: expected a whole number, got {value!r}")
+        raise BadInput(words.no_priority(source, value))
     if value < 0:
-        notes.append(f"not carried over: spec.priority: {value}: a queue has at least 0")
+        notes.append(words.negative_priority(value))
         return 0
     return value

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from vsched.cli.migrate.queues import words
 from vsched.cli.migrate.queues.made import (
     Amounts,
     Conversion,
@@ -33,22 +34,20 @@ GROUP = "kueue.x-k8s.io"
 KINDS = ("ClusterQueue", "Cohort", "ResourceFlavor", "LocalQueue")
 """The kinds that are converted."""
 
-_OF_POLICY = "which jobs are evicted for others is a matter of the policy (actions preempt and reclaim)"
 NOT_CARRIED = {
-    "namespaceSelector": "a queue takes jobs of all namespaces; admission webhooks or RBAC can keep others out",
-    "flavorFungibility": "there are no flavors to choose from; scores of nodes choose among them",
-    "preemption": _OF_POLICY,
-    "admissionChecks": "nothing outside of vsched is asked before a job is admitted",
-    "admissionChecksStrategy": "nothing outside of vsched is asked before a job is admitted",
-    "admissionScope": "jobs are ordered by the policy",
+    "namespaceSelector": words.ALL_NAMESPACES,
+    "flavorFungibility": words.NO_FLAVORS,
+    "preemption": words.POLICY_EVICTS,
+    "admissionChecks": words.NOTHING_OUTSIDE,
+    "admissionChecksStrategy": words.NOTHING_OUTSIDE,
+    "admissionScope": words.POLICY_ORDERS,
 }
 """Fields of ClusterQueues and Cohorts that have no counterpart, and what there is instead."""
-_UNKNOWN = "there is no counterpart"
 OF_FLAVORS = {
-    "nodeLabels": "pods are sent to nodes by their own node selectors, or by groups of nodes (plugin nodegroup)",
-    "nodeTaints": "taints of nodes count as Kubernetes means them",
-    "tolerations": "pods get no tolerations from their queue: they need their own",
-    "topologyName": "closeness is asked for by networkTopology of the job",
+    "nodeLabels": words.OWN_SELECTORS,
+    "nodeTaints": words.TAINTS_COUNT,
+    "tolerations": words.OWN_TOLERATIONS,
+    "topologyName": words.CLOSENESS,
 }
 _CARRIED = frozenset(
     {"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing", "queueingStrategy", "stopPolicy"}
@@ -76,7 +75,7 @@ def converted(objects: Iterable[Obj]) -> Conversion:
         if obj["kind"] in found:
             found[obj["kind"]][key if obj["kind"] == "LocalQueue" else metadata["name"]] = obj
         else:
-            made.notes.append(f"{obj['kind']} {metadata['name']} ({GROUP}): not carried over: {_UNKNOWN}")
+            made.notes.append(words.object_not_carried_over(obj["kind"], metadata["name"], GROUP))
     tree = _Tree(found["ClusterQueue"], found["Cohort"])
     made.queues += parents_first(tree.queues())
     tree.total(made.queues)
@@ -108,7 +107,7 @@ class _Tree:
         for name, queue in self._cohort_names.items():
             if name not in self._cohorts:
                 self._quotas[queue] = KueueQuotas({}, {}, {})
-                yield MadeQueue(queue, f"cohort {name}, which others name")
+                yield MadeQueue(queue, words.cohort_named(name))
 
     def _cohort(self, name: str) -> str:
         if name not in self._cohort_names:
@@ -119,7 +118,7 @@ class _Tree:
         spec = mapping(f"{source}: spec", obj.get("spec"))
         made = MadeQueue(name, source)
         if name != obj["metadata"]["name"]:
-            made.notes.append(f"the name is changed: there is another queue {obj['metadata']['name']}")
+            made.notes.append(words.another_queue(obj["metadata"]["name"]))
         parent = next((text(f"{source}: spec.{field}", spec[field]) for field in parent_fields if spec.get(field)), "")
         made.parent = self._cohort(parent) if parent else ""
         self._quotas[name] = _quotas(source, spec, made.notes)
@@ -127,9 +126,9 @@ class _Tree:
         _note_order_and_state(source, spec, made)
         for field, value in spec.items():
             if field not in _CARRIED and value is not None and not (field == "namespaceSelector" and value == {}):
-                made.notes.append(f"not carried over: spec.{field}: {NOT_CARRIED.get(field, _UNKNOWN)}")
+                made.notes.append(words.not_carried_over(f"spec.{field}", NOT_CARRIED.get(field, words.NO_COUNTERPART)))
         if source.startswith("ClusterQueue") and spec.get("namespaceSelector") is None:
-            made.notes.append("not carried over: spec.namespaceSelector: none, so that Kueue takes no job at all")
+            made.notes.append(words.NO_NAMESPACES)
         return made
 
     def total(self, queues: list[MadeQueue]) -> None:
@@ -153,13 +152,13 @@ class _Tree:
         if parent is None:
             queue.capability = dict(queue.deserved)
             if quotas.borrowing:
-                queue.notes.append("not carried over: borrowingLimit: there is nobody above to borrow from")
+                queue.notes.append(words.NO_BORROWING)
             return
         for name, limit in quotas.borrowing.items():
             total = queue.deserved.get(name, 0) + limit
             most = parent.capability.get(name)
             if most is not None and total > most:
-                queue.notes.append(f"borrowingLimit of {name}: all that {parent.name} may hold, which is less")
+                queue.notes.append(words.borrowing_cut(name, parent.name))
                 total = most
             queue.capability[name] = total
 
@@ -167,7 +166,7 @@ class _Tree:
 def _keep_what_is_not_lent(queue: MadeQueue, quotas: KueueQuotas) -> None:
     """The guarantee: what the queue and those below it have and do not lend, and what those below it keep."""
     if quotas.lending and not queue.parent:
-        queue.notes.append("not carried over: lendingLimit: there is nobody above to lend to")
+        queue.notes.append(words.NO_LENDING)
         return
     for name, lent in quotas.lending.items():
         kept = queue.deserved.get(name, 0) - lent
@@ -196,16 +195,13 @@ def _quotas(source: str, spec: Mapping[str, Any], notes: list[str]) -> KueueQuot
         lent = lending[name][-1]
         kept[name] = kept.get(name, 0) + (0 if lent is None else max(0, quota - lent))
         at = where.partition(": ")[2]
-        notes += (f"not carried over: {at}.{field}: {_UNKNOWN}" for field in sorted(resource.keys() - _QUOTA_FIELDS))
+        notes += (words.not_carried_over(f"{at}.{field}") for field in sorted(resource.keys() - _QUOTA_FIELDS))
     for name, of in flavors.items():
         if len(of) > 1:
-            notes.append(
-                f"not carried over: quotas of flavors: {name} is the sum of {', '.join(of)}; "
-                "the plugin nodegroup limits amounts by groups of nodes"
-            )
+            notes.append(words.sum_of_flavors(name, ", ".join(of)))
         limits = borrowing[name]
         if None in limits and any(limit is not None for limit in limits):
-            notes.append(f"not carried over: borrowingLimit of {name}: another flavor has none, so the sum has none")
+            notes.append(words.no_borrowing_limit(name))
     limited = {name: sum(filter(None, limits)) for name, limits in borrowing.items() if None not in limits}
     lent_at_most = {
         name: nominal[name] - kept[name]
@@ -230,7 +226,7 @@ def _entries(source: str, spec: Mapping[str, Any]) -> Iterator[tuple[str, Mappin
 def _weight(source: str, spec: Mapping[str, Any], notes: list[str]) -> Fraction:
     sharing = mapping(f"{source}: spec.fairSharing", spec.get("fairSharing"))
     unknown = sorted(sharing.keys() - {"weight"})
-    notes += (f"not carried over: spec.fairSharing.{field}: {_UNKNOWN}" for field in unknown)
+    notes += (words.not_carried_over(f"spec.fairSharing.{field}") for field in unknown)
     weight = sharing.get("weight")
     if weight is None:
         return Fraction(1)
@@ -243,21 +239,18 @@ def _weight(source: str, spec: Mapping[str, Any], notes: list[str]) -> Fraction:
 
 def _note_order_and_state(source: str, spec: Mapping[str, Any], made: MadeQueue) -> None:
     if spec.get("queueingStrategy") == "StrictFIFO":
-        made.notes.append(
-            "not carried over: spec.queueingStrategy: StrictFIFO: jobs that fit go before older ones that do not; "
-            "the plugin easy-backfill keeps room for the first"
-        )
+        made.notes.append(words.STRICT_FIFO)
     stop = text(f"{source}: spec.stopPolicy", spec.get("stopPolicy"))
     if stop not in ("", "None"):
         made.annotations[STATE_WISH] = "closed"
         if stop != "Hold":
-            made.notes.append(f"not carried over: spec.stopPolicy: {stop}: the queue is closed, but what runs goes on")
+            made.notes.append(words.stopped(stop))
 
 
 def _flavor_notes(source: str, spec: Mapping[str, Any]) -> Iterator[str]:
     for field, value in spec.items():
         if value:
-            yield f"{source}: not carried over: spec.{field}: {OF_FLAVORS.get(field, _UNKNOWN)}"
+            yield words.of_source(source, f"spec.{field}", OF_FLAVORS.get(field, words.NO_COUNTERPART))
 
 
 def _namespaces(local_queues: Iterable[Obj], names: Mapping[str, str]) -> Iterator[MadeNamespace]:
@@ -274,24 +267,18 @@ def _namespaces(local_queues: Iterable[Obj], names: Mapping[str, str]) -> Iterat
             spec = mapping(f"{source}: spec", obj.get("spec"))
             target = text(f"{source}: spec.clusterQueue", spec.get("clusterQueue"))
             if target not in names:
-                made.notes.append(f"{source}: not carried over: ClusterQueue {target or '(none)'} is not there")
+                made.notes.append(words.no_cluster_queue(source, target or "(none)"))
                 continue
             leads[name] = names[target]
             if name != names[target]:
-                made.notes.append(
-                    f"{source}: jobs that name it (label {GROUP}/queue-name: {name}) have to name the queue "
-                    f"{names[target]} (annotation scheduling.volcano.sh/queue-name)"
-                )
+                made.notes.append(words.name_the_queue(source, GROUP, name, names[target]))
             made.notes += (
-                f"{source}: not carried over: spec.{field}: {_UNKNOWN}"
+                words.of_source(source, f"spec.{field}")
                 for field, value in spec.items()
                 if field != "clusterQueue" and value is not None and (field, value) != ("stopPolicy", "None")
             )
         chosen = "default" if "default" in leads else next(iter(leads)) if len(leads) == 1 else ""
         made.queue = leads.get(chosen, "")
         if len(leads) > 1 and not chosen:
-            made.notes.append(
-                f"there are {len(leads)} LocalQueues, and none is called default: jobs that name no queue get the "
-                "default one of vsched"
-            )
+            made.notes.append(words.no_default(len(leads)))
         yield made

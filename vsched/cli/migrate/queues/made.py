@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
+from vsched.cli.migrate.queues import words
 from vsched.errors import BadInput
 from vsched.model.amounts.resources import format_amount, parse_amount
 from vsched.model.queues.queue import ROOT
@@ -112,7 +113,7 @@ def name_of(where: str, obj: Mapping[str, Any]) -> str:
     """The ``name`` of an entry of a list; raises BadInput where there is none."""
     found = text(f"{where}.name", obj.get("name"))
     if not found:
-        raise BadInput(f"{where}: name is missing")
+        raise BadInput(words.no_name(where))
     return found
 
 
@@ -125,7 +126,7 @@ def parents_first(queues: Iterable[MadeQueue]) -> list[MadeQueue]:
         at: MadeQueue | None = queue
         while at is not None and at.name not in placed:
             if at.name in way:
-                raise BadInput(f"{at.source}: it is above itself: {' -> '.join([*way, at.name])}")
+                raise BadInput(words.above_itself(at.source, " -> ".join([*way, at.name])))
             way[at.name] = at
             at = by_name.get(at.parent)
         for one in reversed(way.values()):
@@ -146,8 +147,7 @@ def note_conflicts(queues: Iterable[MadeQueue]) -> None:
         for name, most in above.items():
             if queue.capability.get(name, 0) > most:
                 queue.notes.append(
-                    f"capability {name} {format_amount(name, queue.capability[name])} is more than that of the queues "
-                    f"above, {format_amount(name, most)}: Volcano's webhook refuses it, vsched cuts it to that"
+                    words.capability_above(name, format_amount(name, queue.capability[name]), format_amount(name, most))
                 )
         own = {name: min(value, above.get(name, value)) for name, value in queue.capability.items()}
         limits[queue.name] = {**above, **own}
@@ -155,8 +155,7 @@ def note_conflicts(queues: Iterable[MadeQueue]) -> None:
             limit = queue.capability.get(name)
             if limit is not None and deserved > limit:
                 queue.notes.append(
-                    f"deserved {name} {format_amount(name, deserved)} is more than capability "
-                    f"{format_amount(name, limit)}: Volcano's webhook refuses it, vsched cuts it to the capability"
+                    words.deserved_above(name, format_amount(name, deserved), format_amount(name, limit))
                 )
             if queue.parent:
                 of_parent = sums.setdefault(queue.parent, {})
@@ -166,8 +165,7 @@ def note_conflicts(queues: Iterable[MadeQueue]) -> None:
         for name, total in amounts.items():
             if name in queue.deserved and total > queue.deserved[name]:
                 queue.notes.append(
-                    f"the queues below deserve {format_amount(name, total)} {name} together, this one "
-                    f"{format_amount(name, queue.deserved[name])}: Volcano's webhook refuses it, vsched cuts theirs"
+                    words.deserved_together(format_amount(name, total), name, format_amount(name, queue.deserved[name]))
                 )
 
 
@@ -183,8 +181,8 @@ def whole_weights(queues: Iterable[MadeQueue]) -> dict[str, int]:
     for queue in listed_queues:
         if queue.weight <= 0:
             found[queue.name] = 1
-            queue.notes.append("a weight of 0 cannot be carried over: a queue has at least 1")
+            queue.notes.append(words.WEIGHT_OF_ZERO)
         elif heaviest > HEAVIEST:
             found[queue.name] = max(1, found[queue.name] * HEAVIEST // heaviest)
-            queue.notes.append(f"the weight is rounded: a queue has at most {HEAVIEST}")
+            queue.notes.append(words.weight_rounded(HEAVIEST))
     return found

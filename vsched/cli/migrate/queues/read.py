@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vsched.cli.ask.cluster import ClusterFlags, Obj, with_client
-from vsched.cli.migrate.queues import kai, kueue
+from vsched.cli.migrate.queues import kai, kueue, words
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
@@ -52,7 +52,7 @@ async def _read(client: ApiClient) -> list[Obj]:
                 break
     of_kai = await _listed(client, KAI_QUEUES, "Queue")
     if of_kai is None and not served:
-        raise BadInput(f"{client.connection.server} serves no queues of Kueue and none of KAI")
+        raise BadInput(words.no_queues_served(client.connection.server))
     return found + (of_kai or [])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
+from vsched.cli.plan.buy import words
 from vsched.cli.plan.buy.flags import BuyFlags
 from vsched.explain.menu.menus import MENUS_MAX, Menus, menus
 from vsched.explain.menu.records import OfferedPool
@@ -53,7 +54,7 @@ def bought(
         pools += of_cluster
         said += [note] if note else []
     if policy.plugin("extender") is not None:
-        said.append("the extender is not called: it may refuse these nodes")
+        said.append(words.EXTENDER_NOT_CALLED)
     report = run_cycle(snapshot, policy, registry())
     limit = _limit((buying.search_time or SEARCH_SECONDS) / PARTS)
     found = menus(snapshot, policy, registry(), report, pools, limit, buying.most or MENUS_MAX)

@@ -10,6 +10,7 @@ import click
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags
 from vsched.cli.flags.periods import Period
 from vsched.cli.options import options_as_one
+from vsched.cli.plan.buy import words
 
 GANGS_MAX = 1000
 
@@ -40,9 +41,9 @@ class BuyFlags(NamedTuple):
                 for name, value, default in zip(self._fields, self, BuyFlags(), strict=True)
                 if value != default
             ]
-            raise click.UsageError(f"{', '.join(given)}: has an effect with --buy only")
+            raise click.UsageError(words.with_buy_only(", ".join(given)))
         if self.cluster is not None and not live:
-            raise click.UsageError("--kubeconfig, --context: for NodePools of a running cluster (expected --live)")
+            raise click.UsageError(words.CLUSTER_WITHOUT_LIVE)
 
 
 buy_flags = options_as_one(

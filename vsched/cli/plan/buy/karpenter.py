@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from vsched.cli.plan.buy import words
 from vsched.errors import BadInput, BadQuantity, why_unreadable
 from vsched.explain.menu.records import OfferedPool
 from vsched.mirror.ingest.node_pools import pool_of
@@ -32,16 +33,15 @@ MIB = 1 << 20
 POD_SLOTS = 110
 TYPES_MAX = 8
 """The most instance types of one NodePool that are offered."""
-UNKNOWN = "its requirements do not say what its nodes have, and no node of these instance types exists"
 
 
 def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[OfferedPool]:
     """A pool for each instance type of a NodePool whose nodes are known; raises BadInput with the place."""
     name = (found.get("metadata") or {}).get("name")
     if not isinstance(name, str) or not name:
-        raise BadInput(f"{where}: a NodePool without metadata.name")
+        raise BadInput(words.no_name(where))
     if found.get("apiVersion") != "karpenter.sh/v1":
-        raise BadInput(f"{where}: NodePool {name}: apiVersion {found.get('apiVersion')!r} (expected karpenter.sh/v1)")
+        raise BadInput(words.other_version(where, name, found.get("apiVersion")))
     try:
         spec = msgspec.convert(found.get("spec"), NodePoolSpec)
     except msgspec.ValidationError as error:
@@ -55,7 +55,7 @@ def pools_of(where: str, found: NodePool, snapshot: Snapshot) -> list[OfferedPoo
     labels = found.labels | {key: values[0] for key, values in asked.items() if len(values) == 1} | {OWNER: name}
     kinds = _kinds(asked, snapshot, name)
     if not kinds:
-        return [OfferedPool(name, NODE_POOL, problem=UNKNOWN)]
+        return [OfferedPool(name, NODE_POOL, problem=words.REQUIREMENTS_SAY_NOT)]
     rows = [row for row, one in enumerate(snapshot.nodes.statics.attributes) if one.labels.get(OWNER) == name]
     pools = []
     for title, of_type, amounts in kinds[:TYPES_MAX]:

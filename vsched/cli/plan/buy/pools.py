@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from vsched.cli.ask.cluster import ClusterFlags, with_client
+from vsched.cli.plan.buy import words
 from vsched.cli.plan.buy.karpenter import NODE_POOL, devices_of, node_pools, pools_of
 from vsched.errors import BadInput, BadQuantity
 from vsched.explain.menu.records import OfferedPool
@@ -34,7 +35,7 @@ def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[OfferedPool]:
     for path in paths:
         entries = [each for document in read_documents(path) for each in entries_of(document)]
         if not entries:
-            raise BadInput(f"{path}: nothing in it (expected a list of node pools, or NodePools)")
+            raise BadInput(words.nothing_in_it(path))
         for where, entry in entries:
             if entry.get("kind") == NODE_POOL:
                 pools += node_pools(where, entry, snapshot)
@@ -42,7 +43,7 @@ def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[OfferedPool]:
                 pools.append(_of_file(where, pool_of(where, entry), snapshot))
     for name, number in Counter(pool.name for pool in pools).items():
         if number > 1:
-            raise BadInput(f"--pools: two pools are called {name!r}")
+            raise BadInput(words.same_name(name))
     return pools
 
 
@@ -112,7 +113,7 @@ def nodes_of_cluster(cluster: ClusterFlags, snapshot: Snapshot) -> tuple[list[Of
 
     found = with_client(cluster, listed)
     if found is None:
-        return [], "the cluster serves no NodePools of Karpenter (karpenter.sh/v1)"
+        return [], words.NO_NODEPOOLS_SERVED
     kind = {"apiVersion": "karpenter.sh/v1", "kind": NODE_POOL}
     pools = [pool for one in found for pool in node_pools("the cluster", one | kind, snapshot)]
-    return pools, "" if pools else "the cluster has no NodePools of Karpenter"
+    return pools, "" if pools else words.NO_NODEPOOLS

@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from vsched.cli.plan.buy import words
 from vsched.cli.plan.buy.answer import Bought
 from vsched.cli.show.drawing import Look
 from vsched.explain.menu.records import Menu, MenuAnswer, NodesOffer
@@ -56,18 +57,16 @@ def menus_text(found: Bought, look: Look) -> RenderableType:
         parts += [Text(), _title(menu), Text(f"  {_why(menu)}"), _table(menu)]
     more = found.menus.waiting - len(found.menus.menus)
     if more:
-        parts.append(Text(f"\nand {counted(more, 'gang', 'gangs')} more (--most N for the menus of more)", style="dim"))
+        parts.append(Text(words.more_gangs(counted(more, "gang", "gangs")), style="dim"))
     return Group(*parts)
 
 
 def _heading(found: Bought) -> Text:
     number = found.menus.waiting
-    said = "no gang lacks its minimum" if not number else f"{counted(number, 'gang lacks its', 'gangs lack their')}"
     moment = datetime.fromtimestamp(found.now, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
     where = "" if found.session is None else f"session {found.session} of "
     asked = f" with {', '.join(found.edits)}" if found.edits else ""
-    minimum = " minimum" if number else ""
-    return Text.assemble((f"{said}{minimum}", "bold"), (asked, "bold cyan"), f"  ({where}{moment})")
+    return Text.assemble((words.gangs_lack(number), "bold"), (asked, "bold cyan"), f"  ({where}{moment})")
 
 
 def _title(menu: Menu) -> Text:
@@ -78,7 +77,7 @@ def _title(menu: Menu) -> Text:
 
 
 def _why(menu: Menu) -> str:
-    why = menu.message or "it was not tried yet"
+    why = menu.message or words.NOT_TRIED_YET
     return f"{why}; {menu.note}" if menu.note else why
 
 
@@ -94,7 +93,7 @@ def _table(menu: Menu) -> Table:
         ("whose work", menu.work.answer, [menu.work.message]),
     ]
     if menu.other:
-        rows.append(("otherwise", MenuAnswer.ENOUGH, [f"it would start with {one.message}" for one in menu.other]))
+        rows.append(("otherwise", MenuAnswer.ENOUGH, [words.starts_with_message(one.message) for one in menu.other]))
     for name, answer, lines in rows:
         mark, style = MARKS[answer]
         for number, line in enumerate(lines):
@@ -104,7 +103,7 @@ def _table(menu: Menu) -> Table:
 
 
 def _would(answer: MenuAnswer) -> str:
-    return "it would start with " if answer is MenuAnswer.ENOUGH else ""
+    return words.STARTS_WITH if answer is MenuAnswer.ENOUGH else ""
 
 
 def _nodes(menu: Menu) -> Iterator[str]:
@@ -113,11 +112,11 @@ def _nodes(menu: Menu) -> Iterator[str]:
         yield f"{offer.message}{_terms(offer)}"
     more = len(menu.nodes.offers) - OFFERS_MAX
     if more > 0:
-        yield f"{more} more (-o json has them all)"
+        yield words.more_options(more)
     refused = list(menu.nodes.refused.values())
     yield from refused[:OFFERS_MAX]
     if len(refused) > OFFERS_MAX:
-        yield f"{counted(len(refused) - OFFERS_MAX, 'pool', 'pools')} more would not be enough (-o json has them all)"
+        yield words.more_pools(counted(len(refused) - OFFERS_MAX, "pool", "pools"))
     if not menu.nodes.offers and not refused:
         yield menu.nodes.message
 
@@ -128,5 +127,5 @@ def _terms(offer: NodesOffer) -> str:
     if offer.price is not None:
         told.append(f"price {offer.price:g} ({offer.count} x {offer.price_of_one:g})")
     if offer.delay_seconds:
-        told.append(f"there in {length(offer.delay_seconds)}")
+        told.append(words.there_in(length(offer.delay_seconds)))
     return f"; {', '.join(told)}" if told else ""

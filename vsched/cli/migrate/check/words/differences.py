@@ -5,6 +5,11 @@ The points are rows of the table in config/README.md; a test compares them.
 
 from __future__ import annotations
 
+VICTIMS_AND_TIERS = "victims and tiers"
+NO_PRIORITY_CLASS = "a PodGroup's PriorityClass that does not exist"
+HARD_WITHOUT_TIER = "networkTopology: hard without a tier, or with a tier name that there is not"
+SUBGROUPS_WITHOUT_KEYS = "subGroupPolicy with a selector and no keys"
+
 OF_ACTIONS = {
     "enqueue": "admission (enqueue)",
     "preempt": "victims",
@@ -32,7 +37,7 @@ POINTS: dict[str, str] = {
     ),
     "victims": "a victim that the gang can do without stays; pods that could take the place back are not evicted,"
     " and no pod is evicted for a job that would lose the place to another waiting job",
-    "victims and tiers": (
+    VICTIMS_AND_TIERS: (
         "what a plugin protects absolutely is no victim, in whatever tier: with gang, nothing is reclaimed from jobs "
         "at their minMember, such as those of a single pod; victimTiers: reference for the old way"
     ),
@@ -65,10 +70,8 @@ POINTS: dict[str, str] = {
     "usage of nodes": "unknown is at least as much as the mean of what is known, and closes no node;"
     " windows, fluctuation, what the pod asks for",
     "vcjobs: dependsOn": "the gang is that of the tasks that can start; the job fails (DependencyFailed)",
-    "a PodGroup's PriorityClass that does not exist": (
-        "its queue's priority, with a condition that says so; else the job waits for the class"
-    ),
-    "networkTopology: hard without a tier, or with a tier name that there is not": "no limit; the job waits",
-    "subGroupPolicy with a selector and no keys": "its pods are one sub-group",
+    NO_PRIORITY_CLASS: ("its queue's priority, with a condition that says so; else the job waits for the class"),
+    HARD_WITHOUT_TIER: "no limit; the job waits",
+    SUBGROUPS_WITHOUT_KEYS: "its pods are one sub-group",
 }
 """What vsched does, by point."""

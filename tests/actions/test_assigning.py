@@ -1,0 +1,222 @@
+"""A gang of several kinds of pods starts wherever any assignment of its pods to nodes exists."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.examples import examples
+from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_of
+from vsched.actions.assigning import SEARCHES_MAX
+from vsched.framework.cycle import run_actions
+from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.trace import Trace
+from vsched.settings.built_in import REGISTRY
+
+GANGS = policy_of("gang", "predicates nodeorder", actions="allocate")
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        pytest.param(
+            "node n1 cpu=4 gpu=1\nnode n2 cpu=4\njob ns/a min=2\npods ns/a 1 cpu=4\npods ns/a 1 cpu=1 gpu=1",
+            True,
+            id="the launcher leaves the only GPU to the worker",
+        ),
+        pytest.param(
+            "node n1 cpu=4 gpu=1\njob ns/a min=2\npods ns/a 1 cpu=4\npods ns/a 1 cpu=1 gpu=1",
+            False,
+            id="there is no other node for the launcher",
+        ),
+        pytest.param(
+            "node n1 cpu=5\nnode n2 cpu=5\njob ns/a min=4\npods ns/a 2 cpu=2\npods ns/a 2 cpu=3",
+            True,
+            id="one of each kind on each node",
+        ),
+        pytest.param(
+            "node n1 cpu=2\nnode n2 cpu=2\njob ns/a min=2\npods ns/a 2 cpu=3\npods ns/a 2 cpu=2",
+            True,
+            id="those of the first kind fit nowhere, and the others are enough",
+        ),
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=2 roles=ps:1,worker:1\npods ns/a 2 cpu=2 role=ps\n"
+            "pods ns/a 1 cpu=3 role=worker\npods ns/a 1 cpu=2 role=worker",
+            True,
+            id="one of a role, and the smaller one of another",
+        ),
+        pytest.param(
+            "node n1 cpu=4 memory=1Gi\nnode n2 cpu=4 memory=9Gi\npods ns/b 1 memory=2Gi on=n1\njob ns/a min=3\n"
+            "pods ns/a 2 cpu=2\npods ns/a 1 cpu=4 memory=1Gi",
+            True,
+            id="pods hold more memory on a node than there is, and the first kind needs none",
+        ),
+        pytest.param(
+            "node n1 cpu=9\nnode n2 cpu=9\njob ns/a min=3\npods ns/a 2 cpu=1\npods ns/a 1 cpu=1 port=80\n"
+            "pods ns/b 1 cpu=1 port=80 on=n1",
+            True,
+            id="a port of the host is free on one node",
+        ),
+    ],
+)
+def test_which_gangs_start(text: str, starts: bool) -> None:
+    assert (plan(text, GANGS).bound != {}) is starts
+
+
+class Kind(NamedTuple):
+    """Pods of one kind, and how the test language says it."""
+
+    count: int
+    cpu: int
+    gpu: int
+    zone: str
+    apart: bool
+    port: bool
+
+    def line(self, role: str) -> str:
+        words = [f"pods ns/a {self.count} cpu={self.cpu} role={role}"]
+        words += [f"gpu={self.gpu}"] if self.gpu else []
+        words += [f"selector=zone:{self.zone}"] if self.zone else []
+        words += ["apart=a"] if self.apart else []
+        words += ["port=80"] if self.port else []
+        return " ".join(words)
+
+
+class Gang(NamedTuple):
+    """A gang on an empty cluster."""
+
+    nodes: list[tuple[int, int, str]]
+    """Cpu, GPUs and zone of each."""
+    kinds: list[Kind]
+    minimum: int
+    minima: list[int]
+    """Of the role of each kind."""
+
+    def text(self) -> str:
+        roles = ",".join(f"r{at}:{least}" for at, least in enumerate(self.minima) if least)
+        nodes = [
+            f"node n{at} cpu={cpu} zone={zone}" + (f" gpu={gpu}" if gpu else "")
+            for at, (cpu, gpu, zone) in enumerate(self.nodes)
+        ]
+        job = f"job ns/a min={self.minimum}" + (f" roles={roles}" if roles else "")
+        return "\n".join([*nodes, job, *(kind.line(f"r{at}") for at, kind in enumerate(self.kinds))])
+
+    def fits(self) -> bool:
+        """Whether it does, by trying all ways."""
+        pods = [at for at, kind in enumerate(self.kinds) for _ in range(kind.count)]
+        return any(self._is_way(pods, way) for way in product(range(-1, len(self.nodes)), repeat=len(pods)))
+
+    def _is_way(self, pods: list[int], way: tuple[int, ...]) -> bool:
+        if sum(at >= 0 for at in way) < self.minimum:
+            return False
+        for kind, least in enumerate(self.minima):
+            if sum(at >= 0 for one, at in zip(pods, way, strict=True) if one == kind) < least:
+                return False
+        for node, (cpu, gpu, zone) in enumerate(self.nodes):
+            here = [self.kinds[one] for one, at in zip(pods, way, strict=True) if at == node]
+            if sum(one.cpu for one in here) > cpu or sum(one.gpu for one in here) > gpu:
+                return False
+            if any(one.zone not in ("", zone) for one in here) or sum(one.port for one in here) > 1:
+                return False
+            if len(here) > 1 and any(one.apart for one in here):
+                return False
+        return True
+
+
+@st.composite
+def gangs(draw: st.DrawFn, *, plain: bool) -> Gang:
+    zones = st.sampled_from("ab")
+    nodes = [(draw(st.integers(1, 8)), draw(st.integers(0, 2)), draw(zones)) for _ in range(draw(st.integers(1, 3)))]
+    kinds = [
+        Kind(
+            draw(st.integers(1, 2)),
+            draw(st.integers(1, 5)),
+            draw(st.sampled_from((0, 0, 1))),
+            draw(st.sampled_from(("", "", "a"))),
+            not plain and draw(st.booleans()),
+            not plain and draw(st.booleans()),
+        )
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    total = sum(kind.count for kind in kinds)
+    minima = [draw(st.integers(0, kind.count)) for kind in kinds] if draw(st.booleans()) else [0] * len(kinds)
+    return Gang(nodes, kinds, draw(st.integers(max(1, sum(minima), total - 2), total)), minima)
+
+
+def starts(found: Plan) -> bool:
+    return found.jobs["ns/a"].ready >= found.jobs["ns/a"].min_member
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["amounts and selectors", "anti-affinity and ports as well"])
+@settings(deadline=None, max_examples=examples(60))
+@given(data=st.data())
+def test_a_gang_starts_if_and_only_if_it_fits(plain: bool, data: st.DataObject) -> None:
+    gang = data.draw(gangs(plain=plain))
+    assert starts(plan(gang.text(), GANGS)) is gang.fits()
+
+
+class Grouped(NamedTuple):
+    """A gang of sub-groups, so many of which it needs, each with its minimum."""
+
+    nodes: list[tuple[int, int]]
+    """Cpu and GPUs of each."""
+    groups: list[list[tuple[int, int]]]
+    """By group: cpu and GPUs of each pod."""
+    size: int
+    needed: int
+
+    def text(self) -> str:
+        nodes = [f"node n{at} cpu={cpu} gpu={gpu}" for at, (cpu, gpu) in enumerate(self.nodes)]
+        pods = [
+            f"pods ns/a 1 cpu={cpu} gpu={gpu} labels=rack:r{at}"
+            for at, group in enumerate(self.groups)
+            for cpu, gpu in group
+        ]
+        minimum = self.size * self.needed
+        return "\n".join([*nodes, f"job ns/a min={minimum} subGroups=rack:{self.size}:{self.needed}", *pods])
+
+    def fits(self) -> bool:
+        """Whether it does, by trying all ways."""
+        pods = [(at, *pod) for at, group in enumerate(self.groups) for pod in group]
+        return any(self._is_way(pods, way) for way in product(range(-1, len(self.nodes)), repeat=len(pods)))
+
+    def _is_way(self, pods: list[tuple[int, int, int]], way: tuple[int, ...]) -> bool:
+        for node, (cpu, gpu) in enumerate(self.nodes):
+            here = [pod for pod, at in zip(pods, way, strict=True) if at == node]
+            if sum(pod[1] for pod in here) > cpu or sum(pod[2] for pod in here) > gpu:
+                return False
+        placed = [sum(pod[0] == one and at >= 0 for pod, at in zip(pods, way, strict=True)) for one in range(3)]
+        return sum(count >= self.size for count in placed) >= self.needed and all(
+            count == 0 or count >= self.size for count in placed
+        )
+
+
+@st.composite
+def grouped(draw: st.DrawFn) -> Grouped:
+    nodes = [(draw(st.integers(1, 7)), draw(st.integers(0, 2))) for _ in range(draw(st.integers(1, 3)))]
+    size, groups = draw(st.integers(1, 2)), draw(st.integers(2, 3))
+    pod = st.tuples(st.integers(1, 4), st.integers(0, 1))
+    each = [[draw(pod) for _ in range(size)] for _ in range(groups)]
+    return Grouped(nodes, each, size, draw(st.integers(1, groups)))
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(grouped())
+def test_a_gang_of_sub_groups_starts_if_and_only_if_it_fits(gang: Grouped) -> None:
+    assert starts(plan(gang.text(), GANGS)) is gang.fits()
+
+
+def test_searches_of_one_session_take_so_many_steps_in_all_and_what_is_left_out_is_told() -> None:
+    """Each of the gangs has seven pods with one port on six nodes."""
+    nodes = "\n".join([f"node n{at} cpu=4" for at in range(6)])
+    jobs = [
+        f"job ns/a{at} min=7\npods ns/a{at} 4 cpu=1 port={at}\npods ns/a{at} 3 cpu=3 port={at}"
+        for at in range(1, SEARCHES_MAX + 6)
+    ]
+    session = run_actions(mirror(manifests("\n".join([nodes, *jobs]))).snapshot(NOW), GANGS, REGISTRY, Trace())
+    assert SEARCHES_MAX * 300 <= session.node_selection.searched < (SEARCHES_MAX + 1) * 300
+    assert all(why.cut for why in session.refused.tasks.values() if isinstance(why, NodeReasons))

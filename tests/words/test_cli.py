@@ -1,0 +1,212 @@
+"""What commands say of flags, of what they ask, and on pages of their own."""
+
+from __future__ import annotations
+
+from vsched.cli import words as shared
+from vsched.cli.allocations import words as allocations
+from vsched.cli.ask import words as ask
+from vsched.cli.autoscaling import words as autoscaling
+from vsched.cli.cluster import words as cluster
+from vsched.cli.devices import words as devices
+from vsched.cli.dump import words as dump
+from vsched.cli.flags import words as flags
+from vsched.cli.show import words as show
+from vsched.cli.top import words as top
+from vsched.cli.usage import words as usage
+from vsched.cli.verify import words as verify
+
+SENTENCES = [
+    # cli/words
+    (shared.no_room("No space left on device"), "vsched: No space left on device (where the results go)"),
+    (shared.did_you_mean("gpu"), "; did you mean 'gpu'?"),
+    # cli/allocations/words
+    (
+        allocations.no_share("gpu", "; did you mean 'gpu'?"),
+        "no namespace and no bucket 'gpu' has a share of the cluster; did you mean 'gpu'?",
+    ),
+    (
+        allocations.are_not_served("http://10.0.0.1", "consumers.vsched.io"),
+        "consumers.vsched.io are not served by http://10.0.0.1 (expected the definitions of the arbitrator to be "
+        "installed, and `vsched run --arbitrate`)",
+    ),
+    (allocations.NOTHING_IS_DIVIDED, "nothing is divided: there are no Consumers and no Allocations"),
+    (
+        allocations.legend("#", "+", ".", "|"),
+        "# held  + reserved for it  . may be held (hard, else the cluster)  | deserved",
+    ),
+    (allocations.HOLD_AND_ASK, "hold and ask"),
+    (allocations.HOLDS_AND_ASKS, "holds and asks"),
+    (allocations.idle(3, "hold and ask"), "and 3 that hold and ask for nothing"),
+    (allocations.more_problems(3), "and 3 more (-o json has all)"),
+    (allocations.namespaces_have(3), "3 namespaces have"),
+    (
+        allocations.no_allocation_yet("namespace team has"),
+        "namespace team has no Allocation yet: is `vsched run --arbitrate` running?",
+    ),
+    # cli/ask/words
+    (
+        ask.are_not_served("http://10.0.0.1", "queues.scheduling.volcano.sh"),
+        "http://10.0.0.1 serves no queues.scheduling.volcano.sh (are the definitions installed?)",
+    ),
+    (ask.which_namespace("team/train", "other"), "'team/train' with -n other: which namespace is meant?"),
+    (
+        ask.no_url("::", "http://localhost:8080"),
+        "--daemon '::': expected a URL such as http://localhost:8080, or host:port",
+    ),
+    (ask.CREDENTIALS_IN_URL, "--daemon: has a name or a password in it (expected --daemon-token-file FILE)"),
+    (
+        ask.reached_without_tls("token-file", "http://10.0.0.1:8080"),
+        "--daemon-token-file: http://10.0.0.1:8080 is reached without TLS (expected --daemon https://…)",
+    ),
+    (ask.CERTIFICATE_WITHOUT_KEY, "--daemon-cert-file and --daemon-key-file are needed together"),
+    (
+        ask.bad_certificate("a.crt", "a.key", "it is gone"),
+        "--daemon-cert-file a.crt, --daemon-key-file a.key: it is gone (expected a certificate and its "
+        "key as PEM files)",
+    ),
+    (
+        ask.REACHING,
+        "is vsched running there? --daemon URL says where; kubectl -n vsched port-forward "
+        "svc/vsched-leader 8080 leads there",
+    ),
+    (ask.LETTING_IN, "--daemon-token-file FILE, or --daemon-cert-file and --daemon-key-file, say who you are"),
+    (ask.PERMITTING, "a role with nonResourceURLs gives it, or --allow-user and --allow-group of vsched run"),
+    (ask.TRUSTING, "--daemon-ca-file FILE names its CA, --daemon-server-name NAME the name on its certificate"),
+    (
+        ask.unknown_caller("http://127.0.0.1:8080", "it is gone"),
+        "http://127.0.0.1:8080: does not know the caller: it is gone (--daemon-token-file FILE, or "
+        "--daemon-cert-file and --daemon-key-file, say who you are)",
+    ),
+    (
+        ask.serves_no("http://127.0.0.1:8080", "/api/v1/pods"),
+        "http://127.0.0.1:8080: serves no /api/v1/pods (is it vsched, and of this version?)",
+    ),
+    (ask.IS_THE_SERVER_URL, ": is the server URL"),
+    (ask.no_daemon("http://127.0.0.1:8080", "it is gone"), "http://127.0.0.1:8080: it is gone (is it vsched?)"),
+    (ask.PAGE_NOT_FOUND, "404 page not found"),
+    (
+        ask.not_trusted("it is gone"),
+        "its certificate is not trusted: it is gone (--daemon-ca-file FILE names its CA, "
+        "--daemon-server-name NAME the name on its certificate)",
+    ),
+    (ask.answers_without_tls("it is gone"), "it is gone (does it serve plain http:// there?)"),
+    (
+        ask.UNKNOWN_HOST,
+        "unknown host (is vsched running there? --daemon URL says where; kubectl -n vsched port-forward "
+        "svc/vsched-leader 8080 leads there)",
+    ),
+    (ask.NOBODY_LISTENS, "nobody listens there"),
+    (
+        ask.NOBODY_LISTENS_REACHING,
+        "nobody listens there (is vsched running there? --daemon URL says where; kubectl -n vsched "
+        "port-forward svc/vsched-leader 8080 leads there)",
+    ),
+    (ask.answers_over_tls("it is gone"), "it is gone (does it serve https:// there?)"),
+    (ask.CHECK_AUTHORITY, "; check certificate-authority"),
+    (ask.which_version("0.9.0"), "is it vsched, and of this version, 0.9.0?"),
+    (
+        ask.answer_cannot_be_read("http://127.0.0.1:8080", "it is cut off", "is it vsched?"),
+        "http://127.0.0.1:8080: its answer cannot be read: it is cut off (is it vsched?)",
+    ),
+    (ask.unreadable("it is gone"), "the answer cannot be read: it is gone"),
+    (ask.STREAM_ENDED, "the daemon ended the stream"),
+    (ask.event_too_long(1000), "an event is longer than 1000 bytes (is it vsched?)"),
+    (ask.out_of_order(3), "an update to version 3 came out of order"),
+    (
+        ask.unreadable_by_this_version("it is gone"),
+        "the answer cannot be read: it is gone (is it vsched, and of this version?)",
+    ),
+    (ask.no_recording("it is gone"), "it is gone (expected a file that vsched dump wrote)"),
+    # cli/autoscaling/words
+    (
+        autoscaling.NO_PROVISIONING_REQUESTS,
+        "nodes are not requested by ProvisioningRequests (set autoscaling in the policy)",
+    ),
+    (autoscaling.NO_NODES_REQUESTED, "no nodes are requested"),
+    (autoscaling.NO_BUFFERS, "there are no CapacityBuffers"),
+    # cli/cluster/words
+    (cluster.no_number_and_no_file('"x"'), 'must be a number or a file of nodes, is "x"'),
+    (cluster.no_usage("x"), "'x': expected a share of the request such as 0.6, or two such as 0.2-1.4"),
+    (cluster.USAGE_WITH_API_ONLY, "--usage: has no effect with --api-only, where no pod runs"),
+    (cluster.DEVICES_WITH_API_ONLY, "--devices: has no effect with --api-only, where no driver runs"),
+    (cluster.POOLS_WITH_API_ONLY, "--pools: has no effect with --api-only, where no autoscaler runs"),
+    (cluster.USAGE_WITHOUT_KUBELETS, "--usage: has no effect with --no-kubelets, where no pod runs"),
+    (cluster.to_try("sim.kubeconfig"), "try          kubectl --kubeconfig sim.kubeconfig get nodes"),
+    # cli/devices/words
+    (devices.NO_DEVICES, "no node has devices"),
+    (devices.no_such_node("a.json.gz", "n1"), "a.json.gz: it has no node 'n1'"),
+    (devices.NO_DEVICES_ON_THESE, "these nodes have no devices"),
+    (devices.first_nodes(3, 8), "the first 3 of 8 nodes; name others to see them"),
+    (devices.WITHOUT_A_JOB, "pods without a job"),
+    (devices.job_in_queue("team/train", "research"), "team/train in queue research"),
+    (devices.held_of_counted(3, 8), "3 of 8 held of counted devices"),
+    # cli/dump/words
+    (dump.LIST_WRITES_NOTHING, "--list: nothing is written (expected no --out, --anonymous or --recording with it)"),
+    (dump.NOT_TO_A_TERMINAL, "-O -: a terminal cannot show it (expected a file, or a program after |)"),
+    (dump.NEXT_SESSION, "its next session"),
+    (dump.WHAT_WAS_SENT, "what the daemon sent"),
+    (dump.exists_already("a.json.gz"), "a.json.gz: exists already (-O a.json.gz overwrites it)"),
+    (dump.NO_LIST_OF_RECORDINGS, "the daemon answers with no list of recordings (is it vsched, and of this version?)"),
+    (dump.NOTHING_LOOKED_WRONG, "nothing looked wrong"),
+    # cli/flags/words
+    (flags.is_supported("devices"), "--ignore-unsupported devices: is supported; leave the word out"),
+    (flags.unknown("x", "volumes"), "'x' is unknown (expected volumes)"),
+    (flags.no_period("x", "period"), "'x' is not a period (expected seconds, or such as 500ms, 1m30s)"),
+    (flags.no_time_span("x", "30d"), "'x' is not a time up to 30d (expected such as 24h, 30d, 90m)"),
+    (flags.no_percentage("x"), "'x' is not a percentage (expected such as 1%, at most 100%, or 0)"),
+    (flags.no_integer('"x"'), 'must be an integer, is "x"'),
+    (flags.no_number('"x"'), 'must be a number, is "x"'),
+    (flags.out_of_range(9, "1<=x<=8"), "9 is not a number of the range 1<=x<=8."),
+    (flags.unprintable("x"), "'x' has unprintable characters."),
+    (flags.empty("x"), "'x' is empty."),
+    (flags.did_you_mean("queue"), "did you mean 'queue'?"),
+    (flags.help_lists("vsched"), "vsched --help lists them"),
+    (flags.no_command("queues", "did you mean 'queue'?"), "there is no command 'queues' (did you mean 'queue'?)"),
+    # cli/show/words
+    (show.WHOLE_CLUSTER, "the whole cluster"),
+    (show.asks_for("2 tiers"), "asks for 2 tiers"),
+    (show.pods_are_in("rack-1", 2), "its pods are in rack-1, tier 2"),
+    (show.and_asks_for("cpu 2"), "; asks for cpu 2"),
+    (
+        show.has_on_nodes("rack-1", "2 pods", 4, " of tier 2", "; asks for cpu 2"),
+        "rack-1 has 2 pods of at least 4 on nodes of tier 2; asks for cpu 2",
+    ),
+    (show.HAS_ROOM_FOR, "has room for"),
+    (show.more_domains("2 more domains", 2, ", rack"), "and 2 more domains of tier 2, rack"),
+    # cli/top/words
+    (top.ONCE_AND_SECONDS, "--once and --seconds exclude each other"),
+    (top.NOT_TRIED_YET, "not tried yet"),
+    (top.nothing_new("5m", "nobody listens there"), "nothing new for 5m: nobody listens there"),
+    (top.nothing_changed("1h"), "nothing changed for 1h"),
+    (top.NO_POLICY_YET, "no policy yet"),
+    (
+        top.edit_rejected(3, " 5m ago", "actions: missing"),
+        "policy 3 stays, an edit was rejected 5m ago: actions: missing",
+    ),
+    (top.keys("1 queues  2 jobs"), "1 queues  2 jobs   tab next, arrows and page keys scroll, q quits"),
+    # cli/usage/words
+    (usage.PLAN_NEEDS_FIGURES, "-o plan: needs the figures of the source (expected --config POLICY)"),
+    (usage.no_source("policy.yaml"), "policy.yaml: has no source of node usage (metrics.type, metrics.address)"),
+    (usage.nodes_shown(3, 8), "3 of 8 nodes (unusual ones and a sample)"),
+    (usage.of_each_node("2 nodes", 1), "2 nodes; percent of each node allocated; usage known of 1"),
+    (usage.NO_CLUSTER, "no cluster to compare with (--kubeconfig FILE): these are the source's own figures"),
+    (usage.closed_above("80%"), "closed to new pods above 80%"),
+    (usage.no_such_nodes("a, b", " and 2 more"), "it has figures for what is no node: a, b and 2 more"),
+    (usage.ahead(3), "3 nodes are left out: their samples are from the future, a clock is wrong"),
+    (usage.ages(3.2, 40.7), "  newest samples: 3 to 41 s old"),
+    (usage.NO_SAMPLES, "  newest samples: none"),
+    # cli/verify/words
+    (
+        verify.ends_in_error("a.json.gz", "KeyError"),
+        "a.json.gz: the cycle ends in an error and decides nothing: KeyError",
+    ),
+    (
+        verify.not_in_snapshot("a.json.gz", "team/train"),
+        "a.json.gz: its report is about team/train, which its snapshot does not have",
+    ),
+    (verify.more_violations("session 3: ", "quota", 4), "session 3: quota: and 4 more (-o json has all)"),
+]
+
+
+def test_sentences() -> None:
+    assert [said for said, _ in SENTENCES] == [sentence for _, sentence in SENTENCES]

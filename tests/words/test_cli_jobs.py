@@ -1,0 +1,158 @@
+"""What the commands for jobs and queues say."""
+
+from __future__ import annotations
+
+from vsched.cli.explain import words as explain
+from vsched.cli.job import words as jobs
+from vsched.cli.queue import words as queues
+from vsched.cli.replay import words as replay
+
+SENTENCES = [
+    # cli/explain/words
+    (explain.FILE_DOES_NOT_CHANGE, "--watch and --from: a file does not change"),
+    (explain.IS_KNOWN_HERE, "is known here"),
+    (explain.searching_on(20), "Not all was tried. Searching for 20 s more; Ctrl+C ends it."),
+    (explain.NOTHING_ELSE, "Nothing else was found."),
+    (explain.NOT_LOOKED_AT, "no controller has looked at it yet"),
+    (explain.of_scheduler("volcano"), "; its spec.schedulerName is volcano"),
+    (explain.in_phase("Completed"), "it is Completed"),
+    (explain.no_podgroup("team/train", "it is gone"), "vcjob team/train has no PodGroup: it is gone"),
+    (explain.cycle_ended_in_error("a.json.gz"), "a.json.gz: the cycle in it ended in an error, so nothing was decided"),
+    (explain.other_kind("pod", "job"), "a pod, and no job"),
+    (explain.NOT_IN_IT, "not in it"),
+    (explain.AS_THINGS_ARE, "cannot start as things are"),
+    (explain.WAITS_TO_START, "has its nodes and waits to start"),
+    (explain.HAS_WAITING_JOBS, "has jobs that wait"),
+    (explain.HAS_STUCK_JOBS, "has jobs that cannot start as things are"),
+    (explain.IN_THE_WAY, "in the way"),
+    (explain.gang_waits("team/train"), "its gang team/train waits: "),
+    (explain.WOULD_START_WITH, "would start with"),
+    (explain.position_in_all(2, 5), "2 of 5 in all"),
+    (explain.pods_pending("2 jobs", 3, 5), "2 jobs, with 3 of 5 pods pending"),
+    (explain.of_at_least(4), " of at least 4"),
+    (explain.WAITING_DOES_NOT_HELP, " (waiting does not help)"),
+    (explain.other_reasons(3), "and 3 other reasons (-o wide)"),
+    # cli/job/words
+    (jobs.not_with_vcjobs("--phase"), "--phase: not with --vcjobs (vcjobs have other phases)"),
+    (jobs.not_with_file("--image, --min"), "--image, --min: not with -f (the file has these)"),
+    (
+        jobs.WITHOUT_DAEMON,
+        "what the PodGroups themselves say is shown, without positions and without counts of what is ready",
+    ),
+    (
+        jobs.DAEMON_SHOWS_THEM,
+        "what the PodGroups themselves say is shown, without positions and without counts of what is "
+        "ready (--daemon URL shows them)",
+    ),
+    (
+        jobs.not_known("team/train", "http://127.0.0.1:8080"),
+        "no job team/train is known to the daemon at http://127.0.0.1:8080",
+    ),
+    (jobs.several_podgroups(3, "team/train", "a, b"), "3 PodGroups were made for team/train: a, b"),
+    (jobs.no_podgroup("team/train", "http://10.0.0.1"), "there is no PodGroup team/train in http://10.0.0.1"),
+    (jobs.no_vcjob("team/train", "http://10.0.0.1"), "there is no vcjob team/train in http://10.0.0.1"),
+    (
+        jobs.expected_job("jobs.yaml", "Pod of v1", "batch.volcano.sh/v1alpha1"),
+        "jobs.yaml: Pod of v1 (expected Job of batch.volcano.sh/v1alpha1)",
+    ),
+    (
+        jobs.nothing_in_it("jobs.yaml", "batch.volcano.sh/v1alpha1"),
+        "jobs.yaml: nothing in it (expected Job of batch.volcano.sh/v1alpha1)",
+    ),
+    (jobs.above_the_limit("cpu", "8", "4"), "--requests: cpu=8 is more than the limit of 4 (--limits sets it)"),
+    (jobs.no_amounts("--limits", "cpu"), "--limits: 'cpu' (expected amounts such as cpu=1000m,memory=100Mi)"),
+    (
+        jobs.not_installed("http://10.0.0.1", "404: not found"),
+        "http://10.0.0.1: 404: not found (are the definitions installed?)",
+    ),
+    (jobs.which_namespace("team", "train", "other"), "vcjob team/train with -n other: which namespace is meant?"),
+    (jobs.has_ended("team/train", "Completed"), "vcjob team/train: it has ended (Completed)"),
+    (jobs.ABOUT_TO_START, "about to start"),
+    (jobs.is_already("team/train", "Aborted"), "vcjob team/train is already Aborted"),
+    (
+        jobs.still("team/train", "Command abort-1", "Running", 10),
+        "vcjob team/train: asked, by Command abort-1, and still Running after 10 s (is vsched running, "
+        "or Volcano's controllers?)",
+    ),
+    (jobs.explain_shows_more("team/train"), "\nvsched explain team/train shows more"),
+    (jobs.position(2, 5, 3, 8), "2 of 5 in its queue, 3 of 8 in all"),
+    (jobs.WOULD_START_WITH, "would start with "),
+    # cli/queue/words
+    (
+        queues.no_dimension("job", "queue, namespace, user"),
+        "'job' (expected some of queue, namespace, user, with commas between them)",
+    ),
+    (queues.is_already("research", "Closed"), "queue research is already Closed"),
+    (
+        queues.still("research", "Command close-1", "Open", 10),
+        "queue research: asked, by Command close-1, and still Open after 10 s (is vsched running, and "
+        "does its --command-namespace include that namespace?)",
+    ),
+    (queues.no_queue("researhc"), "queue 'researhc' does not exist"),
+    (queues.NO_QUEUES, "there are no queues"),
+    (queues.share_of_deserved(0.5), "50% of what it deserves"),
+    (queues.with_its_parent("root"), "with its parent root"),
+    (queues.legend("#", ".", "|"), "# held  . may be held (capability, else the cluster)  | deserved"),
+    (queues.DAEMON_KNOWS_SHARES, "\nonly a daemon knows shares by weight: --daemon URL"),
+    (queues.NOTHING_COUNTED, "nothing has been counted yet"),
+    (queues.more_rows(3), "and 3 more (-o wide and -o csv have all)"),
+    (queues.of_which_counted("1h"), ", of which 1h were counted"),
+    (
+        queues.of_the_last("1h", ", of which 30m were counted", "2 nodes now"),
+        "the last 1h, of which 30m were counted; 2 nodes now; share: the largest part of what the cluster had",
+    ),
+    (queues.NO_DATA, "there is no data yet"),
+    (queues.held_over("1h"), "held over the last 1h"),
+    (
+        queues.shares_explained("1m", "80%"),
+        "dominant shares of the cluster, with the queues below; each point is the mean of 1m; a full cell is 80%",
+    ),
+    (
+        queues.hourly_before("2026-08-01T03:00:00Z"),
+        "before 2026-08-01T03:00:00Z, when this daemon began to lead, only hourly means of what was held are known",
+    ),
+    (queues.no_history(3, "queues have"), "3 more queues have no history: there are too many"),
+    # cli/replay/words
+    (
+        replay.TRACE_WITH_FILES,
+        "--trace: replays one or two CSV files (expected no FILE and no --config; --policy names one)",
+    ),
+    (replay.not_with_trace("--profile"), "--profile: not with --trace"),
+    (replay.only_with_trace("--seeds"), "--seeds: only with --trace"),
+    (replay.NOTHING_TO_REPLAY, "nothing to replay (expected FILE, as vsched dump writes it, or --trace)"),
+    (replay.one_at_a_time("b.json.gz"), "b.json.gz: one FILE at a time (two CSV files of a trace come after --trace)"),
+    (replay.only_with_fill("--seeds"), "--seeds: only with --fill"),
+    (replay.not_with_fill("--skip"), "--skip: not with --fill"),
+    (replay.file_with_kueue("a.json.gz"), "a.json.gz: not with --kueue (expected no FILE)"),
+    (replay.not_with_kueue("--fill"), "--fill: not with --kueue"),
+    (replay.no_share("x"), "'x' (expected more than 0% and at most 100%, such as 60%)"),
+    (replay.no_weight("x", 100), "'x' (expected QUEUE=WEIGHT with a weight from 1 to 100, such as ls=3)"),
+    (replay.no_machines("x", 1000, 16), "'x' (expected COUNTxGPUS, 88x8 for 88 machines with 8 GPUs; at most 1000x16)"),
+    (
+        replay.no_moment("x"),
+        "'x' (expected a date such as 2017-10-16 or 2017-10-16T12:00, or days since the first pod, such as 3)",
+    ),
+    (replay.no_seeds("x", 100), "'x' (expected numbers and ranges, each once, at most 100, such as 42-51 or 1,5,7)"),
+    (replay.not_asked_then(3), "3 questions to an extender had not been asked then: they count as not answered"),
+    (replay.NO_EXTENDER_ASKED, "in further cycles no extender is asked"),
+    (replay.recorded_by("0.9.0", "abc", "0.9.1", "def"), "recorded by vsched 0.9.0 (abc), run again by 0.9.1 (def)"),
+    (replay.unrecorded(3), "3 answers of an extender are not in the file: it cannot be run again exactly"),
+    (replay.from_number("binds", 3), "binds, from number 3 on"),
+    (replay.NAMES_MADE_UP, ", names made up"),
+    (replay.kept_for("preemption", "3 pods evicted"), "kept for preemption: 3 pods evicted"),
+    (replay.same_error("KeyError"), "the same error: KeyError"),
+    (replay.recorded_was("KeyError"), "recorded was KeyError"),
+    (replay.RECORDED_DECISIONS, "recorded were decisions"),
+    (replay.an_error("KeyError", "recorded were decisions"), "an error: KeyError (recorded were decisions)"),
+    (replay.no_error("2 bound", "KeyError"), "no error: 2 bound (recorded was KeyError)"),
+    (replay.same("2 bound"), "the same, byte for byte: 2 bound"),
+    (replay.by_config("policy.yaml", "2 bound", "3 bound"), "by policy.yaml: 2 bound; it was 3 bound"),
+    (replay.not_same("2 bound", "3 bound"), "not the same: 2 bound; recorded were 3 bound"),
+    (replay.more_rows(3), "and 3 more (-o json has them all)"),
+    (replay.OF_THE_CYCLE, "of the cycle"),
+    (replay.TIMES_OVERLAP, "Times of plugins are part of those of actions; measuring them takes time itself."),
+]
+
+
+def test_sentences() -> None:
+    assert [said for said, _ in SENTENCES] == [sentence for _, sentence in SENTENCES]

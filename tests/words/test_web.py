@@ -1,0 +1,171 @@
+"""What the web server says: of its pages, of questions that it cannot answer, and to those who may not ask."""
+
+from __future__ import annotations
+
+from vsched.web.words import access, answers, evictions, routes
+
+SENTENCES = [
+    # web/words/routes
+    (routes.METRICS, "metrics in Prometheus' text format"),
+    (routes.CONFIGZ, "the policy in force, the last reload, and the build"),
+    (routes.QUEUES, "queues: shares and amounts"),
+    (routes.JOBS, "PodGroups: phase, counts, why they wait"),
+    (routes.NODES, "nodes: amounts"),
+    (routes.ALLOCATIONS, "namespaces: what they deserve and hold"),
+    (routes.PAGE, "the files of the page"),
+    (routes.OVERVIEW, "everything the page shows, as JSON"),
+    (routes.EVENTS, "the same as server-sent events: first everything, then the changes"),
+    (routes.EXPLAIN, "why a pod or a PodGroup waits; ?kind=, ?changes=, ?seconds="),
+    (routes.EXPLAIN_QUEUE, "why the jobs of a queue wait; ?changes=, ?seconds="),
+    (routes.PODS, "pods and evictions of ?job=NAMESPACE/NAME or of ?node=NAME"),
+    (routes.EVICTIONS, "the last evictions: who, for whom, and why"),
+    (routes.QUEUE_HISTORY, "shares of queues over time: ?span=hour|week ?queue=NAME ?most=8 ?points=60"),
+    (routes.USAGE_HISTORY, "resource-hours of the last ?since=SECONDS ?by=queue,namespace,user"),
+    (
+        routes.DEVICES,
+        ("devices of nodes, how much of each is in use and by whom, and who holds each resource: ?node=NAME,NAME"),
+    ),
+    (routes.AUTOSCALING, "ProvisioningRequests of gangs, and CapacityBuffers"),
+    (routes.DUMP, "a recording of the next session, for vsched replay: gzipped JSON"),
+    (routes.RECORDINGS, "sessions recorded because something looked wrong"),
+    (routes.RECORDING, "one of them, in the format of /dump"),
+    (routes.LIVEZ, "liveness: whether the event loop runs"),
+    (routes.READYZ, "readiness: whether the cache is synced"),
+    (routes.HEALTHZ, "the same as /livez"),
+    (routes.EXTENDER_FILTER, "for kube-scheduler: whether the namespace of a pod may have it"),
+    (routes.not_offered("kube-scheduler binds its pods"), "not offered: kube-scheduler binds its pods"),
+    (routes.KUBE_SCHEDULER_SCORES, "kube-scheduler scores nodes; the arbitrator only limits amounts"),
+    (
+        routes.ARBITRATOR_EVICTS,
+        "the arbitrator evicts by what namespaces deserve, through the Eviction API, not by priority",
+    ),
+    (routes.KUBE_SCHEDULER_BINDS, "kube-scheduler binds its pods; the arbitrator places none"),
+    (routes.JOB_VALIDATE, "validates vcjobs, CronJobs, JobFlows and JobTemplates"),
+    (routes.JOB_MUTATE, "sets the defaults of new vcjobs"),
+    (routes.VALIDATE, "validates Consumers and Buckets"),
+    # web/words/answers
+    (answers.too_many_nodes(600, 500), "600 nodes requested (at most 500 at once)"),
+    (answers.ANONYMOUS_EXPECTED, "anonymous: expected true or false"),
+    (answers.KIND_EXPECTED, "?kind=: expected Pod or PodGroup"),
+    (answers.CHANGES_EXPECTED, "?changes=: expected true or false"),
+    (answers.seconds_expected(60.0), "?seconds=: expected a number of more than 0 and at most 60"),
+    (answers.JOB_OR_NODE_EXPECTED, "expected ?job=NAMESPACE/NAME or ?node=NAME, one of both"),
+    (answers.number_expected("points", "0", 1000), "?points=0: expected a number from 1 to 1000"),
+    (answers.since_expected("-1", 604800.0), "?since=-1: expected seconds above 0, and 604800 (a week) at most"),
+    (answers.dimensions_expected("team", "queue,namespace,user"), "?by=team: expected some of queue,namespace,user"),
+    (answers.no_node("n9"), "no node n9 is known here"),
+    (answers.no_recording(7), "there is no recording 7 (/recordings lists them)"),
+    (answers.NO_SESSIONS, "this daemon places no pods (--no-schedule), so it has no sessions to record"),
+    (answers.ignored("PodGroup team/train cannot be read"), "PodGroup team/train cannot be read (so it is ignored)"),
+    (answers.POD_OR_PODGROUP, "pod or PodGroup"),
+    (answers.another_kind("pod", "team", "train", "PodGroup"), "no pod team/train is known here: it is a PodGroup"),
+    (
+        answers.not_known("pod", "team", "train", "; did you mean team/train-0?"),
+        "no pod team/train is known here; did you mean team/train-0?",
+    ),
+    (answers.no_queue("q", "; did you mean qq?"), "no queue q is known here; did you mean qq?"),
+    (answers.did_you_mean("team/train-0 or team/train-1"), "; did you mean team/train-0 or team/train-1?"),
+    (answers.pods_cannot_be_created("exceeded quota"), "its pods cannot be created: exceeded quota"),
+    (answers.nothing_known("job team/train"), "no job team/train is known here"),
+    (answers.no_history("q"), "queue 'q' has no history"),
+    (answers.NO_DATA, "there is no data of the cluster yet"),
+    (answers.too_many_watch(100), "100 clients are watching already"),
+    (answers.NO_SESSION_YET, "no session has run yet"),
+    (answers.too_many_recordings(4), "4 recordings are being made already"),
+    (answers.too_many_explanations(8), "8 explanations are already under way"),
+    (answers.explaining_takes_long(60.0), "explaining takes longer than 60 s: too many jobs wait"),
+    (answers.TOO_MANY_REQUESTS, "too many requests at once"),
+    (answers.no_answer_within(30.0), "no answer within 30 s"),
+    (answers.STARTING, "this daemon is starting: its log and /readyz say what it waits for"),
+    (
+        answers.ask_the_leader("standby"),
+        "this daemon is standby; ask the leader (kubectl -n vsched get lease names it)",
+    ),
+    (answers.body_late(10.0), "the body did not arrive within 10 s"),
+    (answers.body_incomplete(ValueError("it is cut off")), "the body is incomplete: it is cut off"),
+    (answers.body_too_large("3 MiB"), "the body is too large (expected at most 3 MiB)"),
+    (answers.TOO_MANY_LARGE, "too many large requests at once"),
+    (answers.body_not_json(ValueError("it is cut off")), "the body is not JSON: it is cut off"),
+    (answers.object_missing("CREATE"), "request.object: missing (expected the object of a CREATE)"),
+    (answers.REQUEST_MISSING, "request: missing (expected an AdmissionRequest)"),
+    (answers.bad_kind("Pod"), "request.kind.kind: 'Pod' (expected Consumer or Bucket)"),
+    (answers.cannot_be_read("Consumer"), "Consumer: cannot be read"),
+    (answers.TOO_MANY_UNKNOWN_PODS, "too many requests for pods that are not known here"),
+    (answers.pod_not_known("team", "p-0", "u-1"), "pod team/p-0 of uid 'u-1' is not known here (yet)"),
+    (answers.POD_MISSING, "Pod: missing (expected ExtenderArgs: Pod, and NodeNames or Nodes)"),
+    (answers.namespace_missing("Pod 'p-0'"), "Pod 'p-0': metadata.namespace: missing (expected its namespace)"),
+    (answers.DIFFERS, "with made-up names the session decides differently"),
+    (answers.POLICY_OF_RECORDING, "the policy of the recording"),
+    # web/words/evictions
+    (evictions.by_arbitration("b", "a"), "arbitration among namespaces evicts from b for a"),
+    (evictions.moved_off("shuffle"), "shuffle moves it off this node, for no other pod"),
+    (evictions.makes_room("preempt"), "preempt makes room"),
+    (evictions.OF_ITS_JOB, "another pod of its own job goes first"),
+    (evictions.reclaims("a", "b"), "queue a reclaims from queue b"),
+    (evictions.by_priority("q", 10, 1), "in queue q, priority 10 goes before priority 1"),
+    (evictions.by_order("q", 1), "in queue q, that job goes first at the same priority 1"),
+    # web/words/access
+    (access.CLIENT_CERTIFICATE, "a client certificate"),
+    (access.BEARER_TOKEN, "a bearer token"),
+    (access.may_not("me", "get", "/dump"), "me may not get /dump"),
+    (access.TOKEN_NOT_KNOWN, "the bearer token is not known"),
+    (
+        access.this_machine_only("/dump"),
+        "/dump is served to this machine only without authentication (--authentication none)",
+    ),
+    (access.too_many("token reviews"), "too many token reviews at once"),
+    (access.REVIEW_FAILED, "access review failed"),
+    (access.cannot_be_reached("token reviews"), "the API server cannot be reached for token reviews at the moment"),
+    (access.answered(500), "the API server answered 500"),
+    (access.no_answer_within(5.0), "no answer within 5 s"),
+    (access.NO_REVIEW, "the API server's answer is not a review"),
+    (access.back_to("list of tokens"), "back to the list of tokens in use"),
+    (
+        access.previous_stays(ValueError("it is gone"), "list of tokens"),
+        "it is gone; the previous list of tokens stays in use",
+    ),
+    (access.new_in_use("list of tokens", "/etc/tokens"), "new list of tokens in use, from /etc/tokens"),
+    (access.CERTIFICATE_FLAGS, "--tls-cert-file and --tls-private-key-file"),
+    (
+        access.certificate_unusable(access.CERTIFICATE_FLAGS, "a.pem", "b.pem", "it is cut off"),
+        (
+            "--tls-cert-file and --tls-private-key-file: a.pem and b.pem: cannot be used: it is cut off "
+            "(expected a certificate and its key without a password, in PEM form)"
+        ),
+    ),
+    (
+        access.authorities_unusable("--client-ca-file", "ca.pem", "it is cut off"),
+        "--client-ca-file: ca.pem: cannot be used: it is cut off (expected certificates in PEM form)",
+    ),
+    (access.TOKENS_EXPECTED, 'expected token,user,uid,"group,group" a line'),
+    (access.LIST_OF_TOKENS, "list of tokens"),
+    (access.not_utf_8("--token-file: tokens"), "--token-file: tokens: cannot be read: is not text in UTF-8"),
+    (
+        access.token_unusable("--token-file: tokens: line 3", 16),
+        "--token-file: tokens: line 3: the token cannot be used (expected at least 16 letters without spaces)",
+    ),
+    (
+        access.token_twice("--token-file: tokens: line 3"),
+        "--token-file: tokens: line 3: the token is also on an earlier line",
+    ),
+    (
+        access.tokens_empty("--token-file: tokens"),
+        '--token-file: tokens: is empty (expected token,user,uid,"group,group" a line)',
+    ),
+    (
+        access.too_many_tokens("--token-file: tokens", 20000, 10000),
+        "--token-file: tokens: holds 20000 tokens (expected at most 10000)",
+    ),
+    (
+        access.bad_address("--listen-address", "here"),
+        "--listen-address: 'here' is not an address (expected HOST:PORT or :PORT, as :8080)",
+    ),
+    (
+        access.cannot_listen("--listen-address", ":80", "Permission denied"),
+        "--listen-address: cannot listen on :80: Permission denied",
+    ),
+]
+
+
+def test_sentences() -> None:
+    assert [said for said, _ in SENTENCES] == [sentence for _, sentence in SENTENCES]

@@ -1,0 +1,1 @@
+"""What ``vsched migrate check`` says: of each thing that it finds, and where vsched differs from Volcano."""

@@ -1,0 +1,1 @@
+"""What ``vsched plan`` says: of flags, of objects, and on its pages."""

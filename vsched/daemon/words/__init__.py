@@ -1,0 +1,1 @@
+"""All that the daemon says, by where it says it."""

@@ -1,0 +1,1 @@
+"""All that is said of policies and of the files that they name, by what it is about."""

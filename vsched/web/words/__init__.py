@@ -1,0 +1,1 @@
+"""All that the web server says, by where it says it; the help of metrics stands in ``vsched/web/metrics``."""
