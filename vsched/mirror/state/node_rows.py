@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from vsched.mirror.state.node_records import NodeRecord
-from vsched.mirror.state.node_tables import changed_table, dense, empty_table, integers
+from vsched.mirror.state.node_tables import changed_table, dense, empty_table
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.nodes.changes import RowChanges
 from vsched.model.nodes.table import Ints, NodeStatics, NodeTable
@@ -107,8 +107,8 @@ class NodeRows:
             return
         width, count = table.width, len(records)
         numbers = [row_of[record.name] for record in records]
-        # numpy takes much longer for a list of rows than for a slice
-        rows = numbers if count > 1 else slice(numbers[0], numbers[0] + 1)
+        # a slice takes numpy much less time than a list
+        rows = np.array(numbers, dtype=np.intp) if count > 1 else slice(numbers[0], numbers[0] + 1)
         amounts = dense(
             [*[dict(record.allocatable) for record in records], *[record.used for record in records]], width
         )
@@ -121,8 +121,7 @@ class NodeRows:
         if self._moved(records):
             table.releasing[:, rows] = dense([record.releasing for record in records], width)
             table.in_motion = bool(self._leaving) or bool(table.pipelined.any())
-        scoring = [*[record.milli_cpu for record in records], *[record.memory for record in records]]
-        table.scoring[:, rows] = integers(scoring).reshape(2, count)
+        table.scoring[:, rows] = dense([{0: record.milli_cpu, 1: record.memory} for record in records], 2)
         if table.changes is not None:
             table.changes.note(numbers)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from vsched.model.amounts.quantity import MOST
 from vsched.model.amounts.resources import ResourceAxis, Vector
@@ -25,24 +24,14 @@ def dense_vector(vector: Vector, width: int) -> list[int]:
     return [vector.get(column, 0) for column in range(width)]
 
 
-def dense(vectors: list[Vector], width: int) -> Ints:
+def dense(vectors: Sequence[Mapping[int, int]], width: int) -> Ints:
     """Sums as ``int64[column, position]``. The cost follows the amounts that they have, not the number of columns."""
     found = np.zeros((width, len(vectors)), dtype=np.int64)
-    columns = [column for vector in vectors for column in vector]
-    positions = [position for position, vector in enumerate(vectors) for _ in vector]
-    found[columns, positions] = integers([value for vector in vectors for value in vector.values()])
+    for position, vector in enumerate(vectors):
+        for column, value in vector.items():
+            # Absurd requests add up beyond int64; a cycle adds and subtracts, which must not overflow.
+            found[column, position] = value if value < _FULL else _FULL
     return found
-
-
-def integers(values: list[int]) -> npt.NDArray[np.int64]:
-    """Numbers as an array; what is beyond int64 is the largest sum."""
-    try:
-        found = np.array(values, dtype=np.int64)
-    except OverflowError:
-        # Absurd requests add up beyond int64.
-        found = np.array([min(value, _FULL) for value in values], dtype=np.int64)
-    # A cycle adds and subtracts, which must not overflow.
-    return np.minimum(found, _FULL, out=found)
 
 
 def changed_table(
