@@ -79,18 +79,12 @@ def rows(result: dict[str, Any]) -> list[tuple[str, str]]:
         tree = result["tree"]
         lines += [
             (words.QUEUES_IN_A_TREE, f"{tree['cycle_ms']:,}"),
-            (
-                words.QUEUES_SIDE_BY_SIDE,
-                words.tree_takes(tree["flat_cycle_ms"], tree["times_flat"]),
-            ),
+            (words.QUEUES_SIDE_BY_SIDE, words.tree_takes(tree["flat_cycle_ms"], tree["times_flat"])),
         ]
     if "nominated" in result:
         nominated = result["nominated"]
         lines += [
-            (
-                words.NODES_KEPT,
-                f"{nominated['cycle_ms']:,}, backfill {nominated['backfill_ms']:,}",
-            ),
+            (words.NODES_KEPT, f"{nominated['cycle_ms']:,}, backfill {nominated['backfill_ms']:,}"),
             (words.SAME_WITHOUT, f"{nominated['plain_cycle_ms']:,}"),
         ]
     return lines

@@ -45,5 +45,4 @@ def rows(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if "tiers" in result:
         tiers = result["tiers"]
         yield words.GANGS_IN_DOMAINS, f"{tiers['cycle_ms']:,}"
-        times = words.domains_take(tiers["plain_cycle_ms"], tiers["times_plain"])
-        yield words.SAME_GANGS_WITHOUT, times
+        yield words.SAME_GANGS_WITHOUT, words.domains_take(tiers["plain_cycle_ms"], tiers["times_plain"])

@@ -52,10 +52,7 @@ def _rows(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def _loops(loops: Result) -> Table:
-    table = side_by_side(
-        words.LOOPS,
-        ("pods/s", "writes/pod", "ms/write", "server"),
-    )
+    table = side_by_side(words.LOOPS, ("pods/s", "writes/pod", "ms/write", "server"))
     for name, title in LOOPS.items():
         found = loops[name]
         served = _figure(found["server_cpu_ms_per_write"])
