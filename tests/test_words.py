@@ -26,6 +26,7 @@ ROOMS = [
     "framework",
     "kernels",
     "kube",
+    "lab/bench",
     "mirror",
     "model",
     "plugins",

@@ -22,6 +22,7 @@ ROOMS = [
     "framework",
     "kernels",
     "kube",
+    "lab/bench",
     "mirror",
     "model",
     "plugins",
