@@ -27,12 +27,7 @@ ROOMS = [
     "framework",
     "kernels",
     "kube",
-    "lab/demo",
-    "lab/fill",
-    "lab/kueue",
-    "lab/soak",
-    "lab/suites",
-    "lab/trace",
+    "lab",
     "mirror",
     "model",
     "plugins",
@@ -46,8 +41,6 @@ ROOMS = [
 ``sim`` is none of them: what the embedded cluster says are the API server's own words, which stand with what they
 validate and which an editor leaves alone.
 """
-SINGLE = [PACKAGE, PACKAGE / "lab"]
-"""Folders whose own modules keep the same rule, whatever the rooms in them do."""
 METRICS = f"{PACKAGE.name}/web/metrics/"
 """The help of a metric stands where the metric is declared, and all are declared here."""
 
@@ -64,9 +57,8 @@ def test_sentences_stand_in_modules_of_words(room: str, written: list[Sentence])
     assert _elsewhere(own) == []
 
 
-@pytest.mark.parametrize("folder", SINGLE, ids=lambda folder: folder.name)
-def test_sentences_of_single_modules_stand_in_one_of_words(folder: Path, written: list[Sentence]) -> None:
-    assert _elsewhere(one for one in written if (PACKAGE.parent / one.path).parent == folder) == []
+def test_sentences_of_the_package_s_own_modules_stand_in_one_of_words(written: list[Sentence]) -> None:
+    assert _elsewhere(one for one in written if (PACKAGE.parent / one.path).parent == PACKAGE) == []
 
 
 def _elsewhere(own: Iterable[Sentence]) -> list[str]:
@@ -86,7 +78,7 @@ TABLES = [
 def test_tests_name_sentences_by_their_functions() -> None:
     known = templates(PACKAGE)
     paths = [path for room in ROOMS for path in sorted((TESTS / room).rglob("*.py"))]
-    paths += [*sorted(TESTS.glob("*.py")), *sorted((TESTS / "lab").glob("*.py"))]
+    paths += sorted(TESTS.glob("*.py"))
     tables = [TESTS / table for table in TABLES]
     others = [path for path in paths if not any(path.is_relative_to(table) for table in tables)]
     assert [f"{one.path}:{one.line}: {one.text}" for path in others for one in spelt_out(path, known)] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -20,6 +21,8 @@ from vsched.lab.bench.arbitrate import AT_ONCE, as_tables, claim, first, settle,
 from vsched.lab.bench.arbitrator import STEPS, BenchArbitrator
 from vsched.lab.bench.extender import answers, asked_about
 from vsched.lab.bench.namespaces import NEWCOMER, NamespaceFeeder, NamespaceWorld, dealt, namespace_name
+from vsched.lab.bench.words import arbitrate as words
+from vsched.lab.bench.words import common
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE
 from vsched.web.findings import Findings
 from vsched.web.pages.extender import extender_routes
@@ -170,10 +173,11 @@ async def test_an_answer_that_is_not_by_the_ceilings_ends_the_bench() -> None:
     async with serving(extender_routes(admission), "127.0.0.1:0", "the extender") as port:
         printed = await answers(port, SMALL.nodes, pods)
         assert 0 < printed["all_ms"]["p50"] <= printed["all_ms"]["p99"] <= printed["all_ms"]["max"]
-        with pytest.raises(Unavailable, match="another answer"):
+        with pytest.raises(Unavailable, match=re.escape(words.WRONG_ANSWER)):
             await answers(port, SMALL.nodes, pods[::-1])
         findings.arbitrated = None
-        with pytest.raises(Unavailable, match=r"cannot be asked: OSError: expected an answer 200.*503"):
+        problem = f"OSError: {words.other_answer('http/1.1 503')}"
+        with pytest.raises(Unavailable, match=re.escape(words.cannot_be_asked(problem))):
             await answers(port, SMALL.nodes, pods[:1])
 
 
@@ -183,7 +187,7 @@ def test_pods_that_wait_in_vain_are_not_asked_about() -> None:
     findings.take_arbitrated(arbitrator.round())
     for pod in list(arbitrator.realm.waiting):
         arbitrator.realm.withdraw(pod)
-    with pytest.raises(BadInput, match="no pod that waits may be placed"):
+    with pytest.raises(BadInput, match=re.escape(words.NONE_MAY_BE_PLACED)):
         asked_about(arbitrator.realm, findings, 2)
 
 
@@ -222,17 +226,17 @@ ANSWERS = {f"{kind}_ms": {"p50": 0.12, "p99": 3.45, "max": 67.8} for kind in ("a
 def test_the_tables_say_the_same() -> None:
     found = printed(*as_tables(ROUNDS))
     assert "divide 123.45 / 234.56 123.45 / 234.56 123.45 / 234.56" in found
-    assert "objects to be written 30 0" in found
+    assert f"{words.OBJECTS_TO_WRITE} 30 0" in found
     assert "overused namespaces 3" in found
     assert "evictions 2" in found
-    assert "peak memory (MB) 1,234" in found
+    assert f"{common.PEAK_MEMORY} 1,234" in found
     assert "kube-scheduler" not in found
 
 
 def test_the_tables_have_what_was_answered_if_anything_was_asked() -> None:
     found = printed(*as_tables({**ROUNDS, "extender": {"idle": ANSWERS, "busy": ANSWERS}}))
-    assert "an answer to kube-scheduler" in found
-    assert "pod that may not 0.12 / 3.45 / 67.8 0.12 / 3.45 / 67.8" in found
+    assert words.ANSWERS.strip() in found
+    assert f"{words.REFUSED} 0.12 / 3.45 / 67.8 0.12 / 3.45 / 67.8" in found
 
 
 def test_the_command_prints_its_tables() -> None:
@@ -244,7 +248,7 @@ def test_the_command_prints_its_tables() -> None:
 def test_somebody_has_to_be_short() -> None:
     found = bench("--overused", "12")
     assert isinstance(found.exception, BadInput)
-    assert "--overused 12: expected fewer than there are namespaces" in str(found.exception)
+    assert str(found.exception) == words.too_many_overused(12)
 
 
 def test_help_shows_an_example() -> None:

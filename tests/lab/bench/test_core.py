@@ -22,6 +22,7 @@ from vsched.lab.bench import core
 from vsched.lab.bench.backlog import ADMISSION, CAPABILITY, NODES, REASONS, WaitingCluster
 from vsched.lab.bench.growth import capacity_policy
 from vsched.lab.bench.victims import POOR, RICH, TAKING_POLICY, URGENT, FullCluster, FullWorld, measure_taking
+from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import APART, NEAR, RULES, SPREAD, ZONES, MirrorFeeder, World
 from vsched.model.plan import CycleReport
 from vsched.settings import default_settings, load_file, load_text
@@ -153,7 +154,7 @@ def test_a_tree_of_queues_is_measured_against_the_same_queues_side_by_side() -> 
     assert document["placed"] == 12
     tree = document["tree"]
     assert tree["times_flat"] == pytest.approx(tree["cycle_ms"] / tree["flat_cycle_ms"], abs=0.01)
-    assert "queues in a tree" in printed(core.as_table(document))
+    assert words.QUEUES_IN_A_TREE in printed(core.as_table(document))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_nodes_kept_for_pods_are_measured() -> None:
     assert document.keys() == {*KEYS, "nominated"}
     assert document["placed"] == 14
     assert document["nominated"].keys() == {"cycle_ms", "backfill_ms", "plain_cycle_ms"}
-    assert "kept for pods" in printed(core.as_table(document))
+    assert words.NODES_KEPT in printed(core.as_table(document))
 
 
 @pytest.mark.parametrize("reason", REASONS)
@@ -189,13 +190,13 @@ def test_cycles_while_pods_wait_in_vain_are_measured(reason: str) -> None:
     assert document.keys() == {*KEYS, "backlog"}
     times = {"first_cycle_ms", "unchanged_cycle_ms", "one_pod_cycle_ms"}
     assert document["backlog"].keys() == {"waiting", "waiting_for", *times}
-    assert f"7 waiting for {reason}, first cycle" in printed(core.as_table(document))
+    assert words.waiting_first_cycle(7, reason) in printed(core.as_table(document))
 
 
 def test_what_a_backlog_waits_for_is_said_of_a_backlog() -> None:
     found = bench("--waiting-for", "admission")
     assert found.exit_code == 2
-    assert "expected --backlog with a number" in found.output
+    assert words.WITHOUT_BACKLOG in found.output
 
 
 @pytest.mark.parametrize(
@@ -220,9 +221,10 @@ def test_the_table_says_the_same(full: dict[str, Any]) -> None:
     table = printed(core.as_table(full))
 
     assert "pods placed 12" in table
-    assert "a gang reclaims" in table
+    assert words.GANG_RECLAIMS in table
     assert "12 evicted" in table
-    assert "taking back" not in bench().stdout
+    without = bench().stdout
+    assert not [label for label in core.TAKING_LABELS if label in without]
 
 
 def test_a_policy_of_ones_own_is_measured(tmp_path: Path) -> None:
@@ -234,10 +236,11 @@ def test_a_policy_of_ones_own_is_measured(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_takes_nothing_back_is_refused() -> None:
-    found = bench("--full", "--config", str(ROOT / "config" / "scheduler.yaml"))
+    path = str(ROOT / "config" / "scheduler.yaml")
+    found = bench("--full", "--config", path)
 
     assert isinstance(found.exception, BadInput)
-    assert "nothing is taken back (--full expected preempt or reclaim)" in str(found.exception)
+    assert str(found.exception) == words.takes_nothing_back(path, "enqueue, allocate, backfill")
 
 
 @pytest.mark.parametrize("claims", ["volumes", "devices"])
@@ -274,7 +277,7 @@ def test_without_running_pods_there_is_nothing_to_take() -> None:
     found = bench("--full", "--running", "1")
 
     assert found.exit_code == 2
-    assert "expected --running 2 or more" in found.output
+    assert words.FULL_WITHOUT_RUNNING in found.output
 
 
 def test_the_built_in_policy_is_the_one_that_is_shipped() -> None:

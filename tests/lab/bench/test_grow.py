@@ -21,6 +21,8 @@ from vsched.lab.bench.grow.point import NEW_GANG, GrownDaemon, GrowPoint, measur
 from vsched.lab.bench.grow.run import Growth
 from vsched.lab.bench.grow.view import as_tables
 from vsched.lab.bench.growth import capacity_policy
+from vsched.lab.bench.words import grow as words
+from vsched.lab.bench.words.core import OUT_WITHOUT_GROW
 from vsched.mirror import wire
 from vsched.model.pods.status import Status
 
@@ -112,7 +114,7 @@ def test_a_point_is_measured_in_a_process_of_its_own() -> None:
     (point,) = json.loads(found.stdout)["points"]
     assert (point["nodes"], point["pods"], point["placed_first"]) == (8, 100, 1_000)
     assert "1/1 8 nodes, 100 pods" in found.stderr
-    assert "new shape, ms: " in found.stderr
+    assert f"{words.NEW_SHAPE}: " in found.stderr
 
 
 def test_points_are_drawn(figures: dict[str, Any], tmp_path: Path) -> None:
@@ -148,7 +150,7 @@ def test_the_tables_have_a_line_for_each_point_and_fit_a_usual_screen() -> None:
     for size in ("10,000 140,000", "16 100"):
         assert f"{size} 123.4 12.34 1.23 34.5 4,321 5,678" in lines
         assert f"{size} 2,346 456 8,765 988 266" in lines
-    assert "500 queues in a tree, 200 namespaces; processor time and memory" in lines
+    assert words.size(500, 200) in lines
 
 
 def test_the_tables_take_what_is_measured(figures: dict[str, Any]) -> None:
@@ -156,8 +158,8 @@ def test_the_tables_take_what_is_measured(figures: dict[str, Any]) -> None:
 
 
 REFUSED = [
-    ("pods that fit on no number of nodes", ("--nodes", "1", "--pods", "9000"), "expected 250 or fewer"),
-    ("an option of the other bench", ("--shapes", "4"), "--shapes has no meaning with --grow"),
+    ("pods that fit on no number of nodes", ("--nodes", "1", "--pods", "9000"), words.too_many_pods(9000, 250)),
+    ("an option of the other bench", ("--shapes", "4"), words.not_with_grow("--shapes")),
     ("a size that is no number", ("--nodes", "5,many"), "'many' is not a valid integer"),
     ("a size out of range", ("--nodes", "5,0"), "0 is not in the range"),
     ("a policy that is not there", ("--config", "/nowhere.yaml"), "/nowhere.yaml"),
@@ -173,7 +175,7 @@ def test_bad_arguments_are_refused_before_anything_is_measured(arguments: tuple[
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(("--nodes", "4,5"), "several sizes need --grow"), (("--out", "x"), "expected --grow")],
+    [(("--nodes", "4,5"), words.several_sizes("nodes", "4,5")), (("--out", "x"), OUT_WITHOUT_GROW)],
     ids=["several sizes", "a folder"],
 )
 def test_the_other_benches_refuse_what_only_growth_takes(arguments: tuple[str, ...], said: str) -> None:

@@ -6,8 +6,9 @@ import pytest
 from rich.console import Console
 
 from vsched.lab.bench.report import figures_table
+from vsched.lab.bench.words import restart as words
 
-NAME = "start: longest call of the loop / hold by a thread / collection of garbage (ms)"
+NAME = words.held("start")
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

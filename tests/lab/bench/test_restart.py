@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
 from tests.support.printed import printed
+from vsched.daemon.words.log import CACHE_SYNCED
 from vsched.errors import BadInput
 from vsched.lab.bench.held.run import LATE, PAGES
 from vsched.lab.bench.restart import RestartBenchSettings, apart, as_table, measure_restart
+from vsched.lab.bench.words import restart as words
 from vsched.sim.fleet.residents import Residents
 
 SMALL = RestartBenchSettings(nodes=4, pods=100, pending=20, gang=4)
@@ -51,7 +54,7 @@ def test_a_large_pod_fits_on_a_node_without_ours(settings: RestartBenchSettings,
     ],
 )
 def test_what_cannot_be_measured_is_refused(wanted: RestartBenchSettings) -> None:
-    with pytest.raises(BadInput, match=r"expected at most 256 pods, and at least one that is pending"):
+    with pytest.raises(BadInput, match=re.escape(words.no_room(wanted.pods, wanted.pending, wanted.nodes, 256))):
         measure_restart(wanted)
 
 
@@ -71,11 +74,11 @@ def test_a_small_restart_from_end_to_end_tells_what_held_the_loop_in_each_part()
     assert result["relist"]["kinds"] == ["Pod"]
     assert result["relist"]["single_latency_ms"]["p50"] > 0
     assert result["rss_mb"]["peak"] > 20
-    assert "cache synced" in [line["event"] for line in result["log"]]
+    assert CACHE_SYNCED in [line["event"] for line in result["log"]]
     parts = ["start", "lists", "first session", "bindings", "single pods", "relist", *PAGES, "policy", "claims"]
-    parts += ["evictions", "standby", "hand-over", "stop under load"]
+    parts += ["evictions", "standby", "hand-over", words.STOP_UNDER_LOAD]
     assert list(result["held"]) == parts
     assert result["problems"] == []
     shown = printed(as_table(result))
-    assert "relist of pods (s), kinds listed again" in shown
-    assert "relist: longest call of the loop" in shown
+    assert words.RELIST in shown
+    assert words.held("relist") in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 from vsched.cli import cli
 from vsched.errors import BadInput
 from vsched.lab.bench.usage import GANG, PERIODS, UsageBenchSettings, as_table, figures, measure, policy_text, workload
+from vsched.lab.bench.words import usage as words
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -60,7 +62,7 @@ def test_both_runs_are_measured() -> None:
 
 
 def test_no_pods_at_all_are_refused_before_anything_starts() -> None:
-    with pytest.raises(BadInput, match=r"--filled 0\.05: no gang of 3 pods comes of that"):
+    with pytest.raises(BadInput, match=re.escape(words.no_gang(0.05, GANG))):
         measure(SMALL._replace(nodes=2, filled=0.05))
 
 

@@ -19,6 +19,8 @@ from vsched.lab.bench.namespaces import (
     NamespaceWorld,
 )
 from vsched.lab.bench.report import json_option, pair, print_result, seed_option, side_by_side
+from vsched.lab.bench.words import arbitrate as words
+from vsched.lab.bench.words import common
 from vsched.together import run_fast
 
 EPILOG = """\b
@@ -46,7 +48,7 @@ AT_ONCE = ArbitrationRules(grace_seconds=0.0)
 def measure(crowd: NamespaceWorld, rounds: int, requests: int) -> dict[str, Any]:
     """The result as one document."""
     if crowd.overused >= crowd.namespaces:
-        raise BadInput(f"--overused {crowd.overused}: expected fewer than there are namespaces")
+        raise BadInput(words.too_many_overused(crowd.overused))
     arbitrator = BenchArbitrator(NamespaceFeeder(crowd))
     with tuned():
         listed()
@@ -86,7 +88,7 @@ def settle(arbitrator: BenchArbitrator) -> None:
         if not verdict.effects:
             arbitrator.times()
             return
-    raise Unavailable(f"after {WRITING_ROUNDS} rounds there is still something to be written")
+    raise Unavailable(words.never_settles(WRITING_ROUNDS))
 
 
 def claim(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
@@ -129,20 +131,19 @@ def as_tables(result: dict[str, Any]) -> list[Table]:
     for step in STEPS:
         rounds.add_row(step, *(pair(result[key][f"{step}_ms"]) for key in ROUNDS))
     for label, key in (
-        ("objects to be written", "effects"),
+        (words.OBJECTS_TO_WRITE, "effects"),
         ("overused namespaces", "overused"),
         ("evictions", "evictions"),
     ):
         rounds.add_row(label, *(f"{result[found][key]:,}" if key in result[found] else "" for found in ROUNDS))
     rounds.add_section()
-    rounds.add_row("peak memory (MB)", "", "", f"{result['rss_mb']:,}")
+    rounds.add_row(common.PEAK_MEMORY, "", "", f"{result['rss_mb']:,}")
     if "extender" not in result:
         return [rounds]
-    title = "\nan answer to kube-scheduler, p50 / p99 / longest (ms)"
-    answers = side_by_side(title, ("at rest", "beside a round a second"))
+    answers = side_by_side(words.ANSWERS, ("at rest", "beside a round a second"))
     for label, key in (
-        ("pod that may be placed", "placeable_ms"),
-        ("pod that may not", "refused_ms"),
+        (words.PLACEABLE, "placeable_ms"),
+        (words.REFUSED, "refused_ms"),
         ("all", "all_ms"),
     ):
         found = (result["extender"][state][key] for state in ("idle", "busy"))

@@ -18,6 +18,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.lab.bench.report import pair
 from vsched.lab.bench.victims import POOR, FullCluster, FullWorld
+from vsched.lab.bench.words import core as words
 from vsched.model.memo import Memo
 from vsched.settings.installed import registry
 
@@ -86,7 +87,7 @@ def rows(result: dict[str, Any]) -> list[tuple[str, str]]:
     if found is None:
         return []
     return [
-        (f"{found['waiting']:,} waiting for {found['waiting_for']}, first cycle (ms)", f"{found['first_cycle_ms']:,}"),
-        ("the same, nothing new p50 / p99 (ms)", pair(found["unchanged_cycle_ms"])),
-        ("the same, one new pod p50 / p99 (ms)", pair(found["one_pod_cycle_ms"])),
+        (words.waiting_first_cycle(found["waiting"], found["waiting_for"]), f"{found['first_cycle_ms']:,}"),
+        (words.SAME_NOTHING_NEW, pair(found["unchanged_cycle_ms"])),
+        (words.SAME_ONE_NEW_POD, pair(found["one_pod_cycle_ms"])),
     ]

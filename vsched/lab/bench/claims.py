@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from vsched.errors import Unavailable
+from vsched.lab.bench.words import core as words
 from vsched.lab.claiming import DEVICES, VOLUMES
 
 DRIVER, CLASS = "csi.example.com", "fast"
@@ -113,7 +114,7 @@ def measure_plain(arguments: list[str]) -> dict[str, Any]:
     command = [sys.executable, "-m", "vsched", "bench", "--json", *arguments]
     ended = subprocess.run(command, capture_output=True, check=False)
     if ended.returncode:
-        raise Unavailable(f"the bench without claims failed: {ended.stderr.decode(errors='replace').strip()[-500:]}")
+        raise Unavailable(words.plain_bench_failed(ended.stderr.decode(errors="replace").strip()[-500:]))
     plain: dict[str, Any] = orjson.loads(ended.stdout)
     return plain
 

@@ -33,6 +33,8 @@ from vsched.lab.bench.suite import measure_suite
 from vsched.lab.bench.tiers import measure_tiers
 from vsched.lab.bench.tiers import rows as tier_rows
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
+from vsched.lab.bench.words import common
+from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.lab.claiming import DEVICES, VOLUMES
 from vsched.model.memo import Memo
@@ -133,33 +135,33 @@ PODS_ONE_BY_ONE = 100
 ONE_POD = ("one_pod", "bound_pod", "ended_pod")
 """What happens to one pod between cycles: it comes, the watch shows its binding, it has ended."""
 TAKING_LABELS = {
-    "taking back, in vain": "verdict",
-    "taking back, a backlog in vain": "backlog",
-    "taking back, a gang reclaims": "reclaim",
-    "taking back, a gang preempts": "preempt",
+    words.IN_VAIN: "verdict",
+    words.BACKLOG_IN_VAIN: "backlog",
+    words.GANG_RECLAIMS: "reclaim",
+    words.GANG_PREEMPTS: "preempt",
 }
 """The measurements on a full cluster, by their label."""
 
 FIGURES = {
     "pods placed": "placed",
-    "seconds of cycle time": "seconds",
+    words.CYCLE_SECONDS: "seconds",
     "pods a second": "pods_per_second",
-    "cycle, nothing new (ms)": "idle_cycle_ms",
-    "cycle, one new pod (ms)": "one_pod_cycle_ms",
-    "cycle, its binding is shown (ms)": "bound_pod_cycle_ms",
-    "cycle, it has ended (ms)": "ended_pod_cycle_ms",
-    "peak memory (MB)": "rss_mb",
+    words.NOTHING_NEW: "idle_cycle_ms",
+    words.ONE_NEW_POD: "one_pod_cycle_ms",
+    words.BINDING_SHOWN: "bound_pod_cycle_ms",
+    words.POD_ENDED: "ended_pod_cycle_ms",
+    common.PEAK_MEMORY: "rss_mb",
 }
 CLAIM_FIGURES = {
-    "without claims, pods a second": "plain_pods_per_second",
-    "times as slow with claims": "times_plain",
-    "without claims, peak memory (MB)": "plain_rss_mb",
-    "more memory with claims (MB)": "more_mb",
+    words.WITHOUT_CLAIMS_PODS: "plain_pods_per_second",
+    words.TIMES_AS_SLOW: "times_plain",
+    words.WITHOUT_CLAIMS_MEMORY: "plain_rss_mb",
+    words.MORE_MEMORY: "more_mb",
 }
 SPREADS = {
     "cycle": "cycle_ms",
     "snapshot": "snapshot_ms",
-    "taking decisions for granted": "assume_ms",
+    words.TAKING_FOR_GRANTED: "assume_ms",
 }
 
 
@@ -334,19 +336,19 @@ def command(
         grow_from(context, out, as_json=as_json)
         return
     if out is not None:
-        raise click.UsageError("--out is a folder for what --grow measures (expected --grow)")
+        raise click.UsageError(words.OUT_WITHOUT_GROW)
     numbers |= {name: one_size(name, numbers[name]) for name in ("nodes", "pods")}
     if suites:
         _refuse_others(context)
         measure_suite(suites, workloads, labels, config, live=live, as_json=as_json)
         return
     if workloads or labels or live:
-        raise click.UsageError("--workload, --label and --live are about workloads of a file (expected --suite FILE)")
+        raise click.UsageError(words.WITHOUT_SUITE)
     if waiting_for != NODES and not backlog:
-        raise click.UsageError("--waiting-for is about the pods of --backlog (expected --backlog with a number)")
+        raise click.UsageError(words.WITHOUT_BACKLOG)
     world = World(**numbers, claims=claims or "")
     if full and world.running < 2:
-        raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
+        raise click.UsageError(words.FULL_WITHOUT_RUNNING)
     policy = flat = (load_file(config, registry()) if config else default_settings(registry())).policy
     if shards:
         found = measure_shards(world, config, shards)
@@ -383,14 +385,14 @@ def _refuse_others(context: click.Context) -> None:
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
         if given and option.name not in own:
-            raise click.UsageError(f"{option.opts[0]} has no meaning with --suite: its files say what there is")
+            raise click.UsageError(words.not_with_suite(option.opts[0]))
 
 
 def _arguments(config: str | None, numbers: dict[str, Any]) -> list[str]:
     """The command line of the same bench without claims."""
     given = {**numbers, "config": config}
-    words = [(f"--{name.replace('_', '-')}", value) for name, value in given.items() if value not in (None, False)]
-    return [word for name, value in words for word in ((name,) if value is True else (name, str(value)))]
+    pairs = [(f"--{name.replace('_', '-')}", value) for name, value in given.items() if value not in (None, False)]
+    return [word for name, value in pairs for word in ((name,) if value is True else (name, str(value)))]
 
 
 def _victim_figures(costs: dict[str, Cost]) -> dict[str, Any]:
@@ -402,10 +404,9 @@ def _victim_figures(costs: dict[str, Cost]) -> dict[str, Any]:
 def _taking_policy(config: str | None, given: Policy) -> Policy:
     """The policy for the victim search: that of the file, else one that reclaims and preempts."""
     if config is None:
-        return load_text(TAKING_POLICY, "the built-in policy", registry()).policy
+        return load_text(TAKING_POLICY, common.BUILT_IN_POLICY, registry()).policy
     if not {"preempt", "reclaim"} & set(given.actions):
-        actions = ", ".join(given.actions)
-        raise BadInput(f"{config}: actions: {actions}: nothing is taken back (--full expected preempt or reclaim)")
+        raise BadInput(words.takes_nothing_back(config, ", ".join(given.actions)))
     return given
 
 
@@ -421,5 +422,6 @@ def as_table(result: dict[str, Any]) -> Table:
     if "claims" in result:
         lines += [(label, f"{result['claims'][key]:,}") for label, key in CLAIM_FIGURES.items()]
     for kind, shares in result["profile"].items():
-        lines.append((f"time by {kind}", ", ".join(f"{name} {share:.0%}" for name, share in list(shares.items())[:6])))
+        most = ", ".join(f"{name} {share:.0%}" for name, share in list(shares.items())[:6])
+        lines.append((words.time_by(kind), most))
     return figures_table(lines)

@@ -23,6 +23,7 @@ from vsched.lab.bench.namespaces import (
     node_name,
     pod_of,
 )
+from vsched.lab.bench.words import arbitrate as words
 from vsched.lab.outcomes import spread_ms
 from vsched.web.findings import Findings
 from vsched.web.pages.extender import asking_of, extender_routes
@@ -52,7 +53,7 @@ def asked_about(realm: NamespaceFeeder, findings: Findings, requests: int) -> li
     # The extender knows only pods that still exist when it is asked.
     realm.staying = {pod["metadata"]["uid"] for pod, _ in passing}
     if not placeable:
-        raise BadInput("no pod that waits may be placed (expected more of them, or fewer namespaces)")
+        raise BadInput(words.NONE_MAY_BE_PLACED)
     refused = [orjson.dumps(as_asked(pod_of(FULL, number, SLOT_MILLIS))) for number in range(len(placeable))]
     pairs = list(zip(placeable, refused, strict=True))
     return [pairs[number // 2 % len(pairs)][number % 2] for number in range(requests)]
@@ -90,10 +91,10 @@ async def answers(port: int, nodes: int, pods: Sequence[bytes]) -> dict[str, Any
     )
     printed, problem = await asking.communicate(b"\n".join((names, *pods)))
     if asking.returncode:
-        raise Unavailable(f"the extender cannot be asked: {problem.decode(errors='replace').strip().splitlines()[-1]}")
+        raise Unavailable(words.cannot_be_asked(problem.decode(errors="replace").strip().splitlines()[-1]))
     found = orjson.loads(printed)
     if found["placeable"] != [not number % 2 for number in range(len(pods))]:
-        raise Unavailable("the extender gave another answer than the namespaces' ceilings do")
+        raise Unavailable(words.WRONG_ANSWER)
     seconds = found["seconds"]
     return {"all_ms": most_ms(seconds), "placeable_ms": most_ms(seconds[::2]), "refused_ms": most_ms(seconds[1::2])}
 

@@ -15,6 +15,8 @@ import socket
 import sys
 import time
 
+from vsched.lab.bench.words import arbitrate as words
+
 PATH = "/extender/filter"
 TIMEOUT_SECONDS = 60.0
 PLACEABLE = b'"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}'
@@ -46,7 +48,7 @@ class ExtenderConnection:
         while got < end:
             count = self._socket.recv_into(view[got:])
             if not count:
-                raise OSError("the connection was closed before the answer was complete")
+                raise OSError(words.CLOSED_TOO_SOON)
             got += count
             if not start and (at := self._buffer.find(_END, 0, got)) >= 0:
                 start = at + len(_END)
@@ -56,7 +58,7 @@ class ExtenderConnection:
     def _length(self, start: int) -> int:
         head = bytes(self._buffer[:start]).lower()
         if not head.startswith(b"http/1.1 200 ") or _LENGTH not in head:
-            raise OSError(f"expected an answer 200 of stated length, got {head.splitlines()[0].decode()}")
+            raise OSError(words.other_answer(head.splitlines()[0].decode()))
         return int(head.partition(_LENGTH)[2].split(b"\r\n")[0])
 
 

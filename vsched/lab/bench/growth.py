@@ -16,6 +16,8 @@ from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.lab.bench.words import common
+from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -37,7 +39,7 @@ tiers:
 
 def capacity_policy(*, in_a_tree: bool) -> Policy:
     """The policy for trees of queues, unless the user names one."""
-    return load_text(CAPACITY.format(hierarchy=str(in_a_tree).lower()), "the built-in policy", REGISTRY).policy
+    return load_text(CAPACITY.format(hierarchy=str(in_a_tree).lower()), common.BUILT_IN_POLICY, REGISTRY).policy
 
 
 def measure_tree(world: World, policy: Policy, flat: Policy) -> dict[str, float]:
@@ -76,20 +78,14 @@ def rows(result: dict[str, Any]) -> list[tuple[str, str]]:
     if "tree" in result:
         tree = result["tree"]
         lines += [
-            ("first cycle, queues in a tree (ms)", f"{tree['cycle_ms']:,}"),
-            (
-                "the same queues side by side (ms)",
-                f"{tree['flat_cycle_ms']:,}, the tree takes {tree['times_flat']} times",
-            ),
+            (words.QUEUES_IN_A_TREE, f"{tree['cycle_ms']:,}"),
+            (words.QUEUES_SIDE_BY_SIDE, words.tree_takes(tree["flat_cycle_ms"], tree["times_flat"])),
         ]
     if "nominated" in result:
         nominated = result["nominated"]
         lines += [
-            (
-                "first cycle, nodes kept for pods (ms)",
-                f"{nominated['cycle_ms']:,}, backfill {nominated['backfill_ms']:,}",
-            ),
-            ("the same without (ms)", f"{nominated['plain_cycle_ms']:,}"),
+            (words.NODES_KEPT, f"{nominated['cycle_ms']:,}, backfill {nominated['backfill_ms']:,}"),
+            (words.SAME_WITHOUT, f"{nominated['plain_cycle_ms']:,}"),
         ]
     return lines
 

@@ -15,6 +15,7 @@ from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.watch.framing import LineSplitter, decode_event
+from vsched.lab.bench.words import common as words
 from vsched.lab.outcomes import PodSeen
 from vsched.mirror.resources import PODS
 
@@ -70,7 +71,7 @@ class Observer:
                     self._moved.clear()
                     await self._moved.wait()
         except TimeoutError:
-            raise Unavailable(f"{missing()} pods were not bound within {PATIENCE_SECONDS:.0f} s") from None
+            raise Unavailable(words.not_bound(missing(), PATIENCE_SECONDS)) from None
 
 
 class Probe:

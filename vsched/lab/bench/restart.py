@@ -27,6 +27,7 @@ from vsched.lab.bench.held.phases import Phases, held_rows
 from vsched.lab.bench.held.run import LATE, HeldRun
 from vsched.lab.bench.observer import Observer, Probe, memory_mb, relists
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result
+from vsched.lab.bench.words import restart as words
 from vsched.lab.children import Child, ClusterChild, beside, child, cpu_seconds, daemon_arguments, scratch, stage
 from vsched.lab.gangs import create, single_pod
 from vsched.lab.outcomes import spread_ms
@@ -119,11 +120,7 @@ def measure_restart(settings: RestartBenchSettings, calm_seconds: float = CALM_S
     """The result as one document; single pods are timed for ``calm_seconds`` before the relist."""
     room = int(settings.nodes * int(DEFAULT_CAPACITY["cpu"]) / CPUS)
     if settings.pods > room or settings.pending < 1 or settings.running < 0:
-        raise BadInput(
-            f"{settings.pods} pods, {settings.pending} of them pending, on {settings.nodes} nodes "
-            f"(expected at most {room} pods, and at least one that is pending; with --held as many again, for a second "
-            "daemon)"
-        )
+        raise BadInput(words.no_room(settings.pods, settings.pending, settings.nodes, room))
     with apart() as core:
         return run_fast(_measured(settings, core, calm_seconds))
 
@@ -293,21 +290,21 @@ def command(nodes: int, pods: int, pending: int, gang: int, held: bool, as_json:
 def as_table(result: dict[str, Any]) -> Table:
     """The result as a table."""
     relist, stall, memory = result["relist"], result["stall_ms"], result["rss_mb"]
-    core = "on any core" if result["core"] is None else "on one core"
+    core = words.ON_ANY_CORE if result["core"] is None else words.ON_ONE_CORE
     stalls = " / ".join(f"{stall[part]:,}" for part in ("listing", "first_session", "binding"))
     singles = f"{pair(relist['single_latency_ms'])} (else {pair(relist['calm_single_latency_ms'])})"
     peaks = f"{memory['until_first_binding']} / {memory['peak']}"
     return figures_table(
         [
             ("nodes, pods, pending", f"{result['nodes']:,}, {result['pods']:,}, {result['pending']:,}"),
-            (f"process start to complete mirror, {core} (s)", f"{result['ready_s']:.2f}"),
-            ("process start to first binding (s)", f"{result['first_binding_s']:.2f}"),
-            ("process start to last binding (s)", f"{result['all_bound_s']:.2f}"),
-            ("longest stall while listing / first session / binding (ms)", stalls),
-            ("memory until the first binding / at its peak (MB)", peaks),
-            ("relist of pods (s), kinds listed again", f"{relist['seconds']:.2f}, {', '.join(relist['kinds'])}"),
-            ("longest stall during the relist (ms)", f"{relist['stall_ms']:,}"),
-            ("single pods meanwhile, p50 / p99 (ms)", singles),
+            (words.to_complete_mirror(core), f"{result['ready_s']:.2f}"),
+            (words.TO_FIRST_BINDING, f"{result['first_binding_s']:.2f}"),
+            (words.TO_LAST_BINDING, f"{result['all_bound_s']:.2f}"),
+            (words.LONGEST_STALLS, stalls),
+            (words.MEMORY, peaks),
+            (words.RELIST, f"{relist['seconds']:.2f}, {', '.join(relist['kinds'])}"),
+            (words.RELIST_STALL, f"{relist['stall_ms']:,}"),
+            (words.SINGLE_PODS, singles),
             *(row for part, found in (result["held"] or {}).items() for row in held_rows(part, found)),
         ]
     )

@@ -16,15 +16,16 @@ import numpy as np
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import APART, NEAR, RULES, SPREAD, MirrorFeeder, World
 from vsched.settings.built_in import REGISTRY
 
 REPEATS = 5
 PLAIN = ""
 LABELS = {
-    APART: "one pod a host (required anti-affinity)",
-    SPREAD: "spread over zones (DoNotSchedule)",
-    NEAR: "close by zone (preferred affinity)",
+    APART: words.ONE_A_HOST,
+    SPREAD: words.SPREAD_OVER_ZONES,
+    NEAR: words.CLOSE_BY_ZONE,
 }
 
 
@@ -50,6 +51,6 @@ def rows(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The rows of the result's table."""
     if "rules" in result:
         found = result["rules"]
-        yield "first cycle, gangs without rules (ms)", f"{found['plain_cycle_ms']:,}"
+        yield words.GANGS_WITHOUT_RULES, f"{found['plain_cycle_ms']:,}"
         for rule, label in LABELS.items():
-            yield f"the same, {label}", f"{found[rule]['cycle_ms']:,}, {found[rule]['times_plain']} times"
+            yield words.same_with(label), f"{found[rule]['cycle_ms']:,}, {found[rule]['times_plain']} times"

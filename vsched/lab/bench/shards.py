@@ -20,6 +20,7 @@ from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.mirror import wire
 from vsched.mirror.sharding import ShardDivision, narrowed, territory
@@ -141,7 +142,7 @@ def _together(world: World, config: str | None, count: int) -> list[dict[str, An
         for child in running:
             assert child.stdout is not None
             if child.stdout.readline().decode().strip() != READY:
-                raise Unavailable("a part of the bench failed: it says why above")
+                raise Unavailable(words.PART_FAILED)
         for child in running:
             assert child.stdin is not None
             child.stdin.write(GO)
@@ -155,13 +156,10 @@ def _together(world: World, config: str | None, count: int) -> list[dict[str, An
 
 def rows(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The rows of the result's table."""
-    yield "pods placed by one daemon, by all shards", f"{result['one_placed']:,}, {result['placed']:,}"
-    yield "seconds by one daemon, by the slowest of all", f"{result['one_seconds']:,}, {result['seconds']:,}"
+    yield words.PLACED_BY_SHARDS, f"{result['one_placed']:,}, {result['placed']:,}"
+    yield words.SECONDS_BY_SHARDS, f"{result['one_seconds']:,}, {result['seconds']:,}"
     cpu = f"{result['one_cpu_seconds']:,}, {result['cpu_seconds']:,}"
-    yield "processor time of one daemon, of the busiest of all (s)", cpu
-    yield "reading what the others have bound (s)", f"{result['others_seconds']:,}"
-    yield "times as fast by the clock", f"{result['times']}"
-    yield (
-        "times as fast by processor time; with what the others have bound",
-        (f"{result['times_cpu']}; {result['times_cpu_with_others']}"),
-    )
+    yield words.PROCESSOR_TIME_BY_SHARDS, cpu
+    yield words.READING_OTHERS, f"{result['others_seconds']:,}"
+    yield words.TIMES_BY_CLOCK, f"{result['times']}"
+    yield words.TIMES_BY_PROCESSOR, f"{result['times_cpu']}; {result['times_cpu_with_others']}"

@@ -10,6 +10,8 @@ import orjson
 from rich.console import Console
 
 from vsched.files import text
+from vsched.lab.bench.words import common
+from vsched.lab.bench.words import core as words
 from vsched.lab.suites.choice import chosen
 from vsched.lab.suites.live import live_of
 from vsched.lab.suites.policy import SUITE_POLICY
@@ -17,9 +19,6 @@ from vsched.lab.suites.run import Result, core_of, run_all
 from vsched.lab.suites.view import document, line, tables
 from vsched.settings import load_file, load_text
 from vsched.settings.installed import registry
-
-CORE = "decision core alone"
-LIVE = "over HTTP, with an embedded cluster and a daemon on the same cores"
 
 
 def measure_suite(
@@ -36,7 +35,7 @@ def measure_suite(
     if config is not None:
         policy = load_file(config, registry()).policy
     else:
-        policy = load_text(SUITE_POLICY, "the built-in policy", registry()).policy
+        policy = load_text(SUITE_POLICY, common.BUILT_IN_POLICY, registry()).policy
 
     def tell(at: int, result: Result | None) -> None:
         if result is None:
@@ -44,7 +43,7 @@ def measure_suite(
         else:
             click.echo(f"    {line(result)}", err=True)
 
-    where = LIVE if live else CORE
+    where = words.OVER_HTTP if live else words.CORE_ALONE
     perform = live_of(SUITE_POLICY if config is None else text(config)) if live else core_of(policy)
     results = run_all(workloads, perform, tell)
     if as_json:

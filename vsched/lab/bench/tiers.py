@@ -15,6 +15,7 @@ import numpy as np
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.settings.built_in import REGISTRY
 
@@ -43,6 +44,5 @@ def rows(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The rows of the result's table."""
     if "tiers" in result:
         tiers = result["tiers"]
-        yield "first cycle, gangs in one domain each (ms)", f"{tiers['cycle_ms']:,}"
-        times = f"{tiers['plain_cycle_ms']:,}, domains take {tiers['times_plain']} times"
-        yield "the same gangs without (ms)", times
+        yield words.GANGS_IN_DOMAINS, f"{tiers['cycle_ms']:,}"
+        yield words.SAME_GANGS_WITHOUT, words.domains_take(tiers["plain_cycle_ms"], tiers["times_plain"])

@@ -20,6 +20,7 @@ from rich.table import Table
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.lab.bench.report import json_option, print_result, side_by_side
+from vsched.lab.bench.words import usage as words
 from vsched.lab.children import beside, daemon_child, scratch, stage
 from vsched.lab.gangs import as_gang, submit
 from vsched.lab.outcomes import PodOutcomes, pod_watch
@@ -78,7 +79,7 @@ class UsageBenchSettings(NamedTuple):
 def measure(settings: UsageBenchSettings, window_seconds: float = WINDOW_SECONDS) -> dict[str, Any]:
     """The result as one document; load is averaged over ``window_seconds``."""
     if not settings.gangs:
-        raise BadInput(f"--filled {settings.filled:g}: no gang of {GANG} pods comes of that: ask for more of the nodes")
+        raise BadInput(words.no_gang(settings.filled, GANG))
     without = run_fast(_measured(settings, window_seconds, with_usage=False))
     return {
         "nodes": settings.nodes,
@@ -150,9 +151,7 @@ async def _fill(settings: UsageBenchSettings, sender: Sender, outcomes: PodOutco
             while outcomes.bound < pods:  # noqa: ASYNC110  # the record has no event to wait for
                 await asyncio.sleep(0.05)
     except TimeoutError:
-        raise Unavailable(
-            f"{pods - outcomes.bound} of {pods} pods were not bound within {PATIENCE_SECONDS:.0f} s"
-        ) from None
+        raise Unavailable(words.not_all_bound(pods - outcomes.bound, pods, PATIENCE_SECONDS)) from None
 
 
 async def _used(client: ApiClient, metric: str) -> list[float]:
@@ -200,20 +199,19 @@ def command(nodes: int, filled: float, seconds: float, source: str, seed: int, a
 
 
 ROWS = (
-    ("cpu of nodes, mean", "cpu", "mean", "{:.1%}"),
-    ("cpu of nodes, lowest", "cpu", "min", "{:.1%}"),
-    ("cpu of nodes, highest", "cpu", "max", "{:.1%}"),
-    ("cpu of nodes, coefficient of variation", "cpu", "variation", "{:.3f}"),
-    (f"nodes above {CROWDED:.0%} of their cpu", "cpu", "crowded", "{}"),
-    ("memory of nodes, highest", "memory", "max", "{:.1%}"),
-    ("memory of nodes, coefficient of variation", "memory", "variation", "{:.3f}"),
+    (words.CPU_MEAN, "cpu", "mean", "{:.1%}"),
+    (words.CPU_LOWEST, "cpu", "min", "{:.1%}"),
+    (words.CPU_HIGHEST, "cpu", "max", "{:.1%}"),
+    (words.CPU_VARIATION, "cpu", "variation", "{:.3f}"),
+    (words.nodes_above(CROWDED), "cpu", "crowded", "{}"),
+    (words.MEMORY_HIGHEST, "memory", "max", "{:.1%}"),
+    (words.MEMORY_VARIATION, "memory", "variation", "{:.3f}"),
 )
 
 
 def as_table(result: dict[str, Any]) -> Table:
     """The result as a table, both runs side by side."""
-    title = f"{result['pods']:,} pods on {result['nodes']:,} nodes"
-    table = side_by_side(title, ("without usage", "with usage"))
+    table = side_by_side(words.size(result["pods"], result["nodes"]), ("without usage", "with usage"))
     for label, resource, figure, form in ROWS:
         table.add_row(label, *(form.format(result[run][resource][figure]) for run in ("without", "with")))
     pods = [f"{result[run]['fewest_pods']} to {result[run]['most_pods']}" for run in ("without", "with")]

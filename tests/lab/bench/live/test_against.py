@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from vsched.errors import BadInput
 from vsched.lab.bench.live.against import commit_of, comparison, measure_against
 from vsched.lab.bench.live.command import command
 from vsched.lab.bench.live.view import as_tables
+from vsched.lab.bench.words import live as words
 
 
 def git(checkout: Path, *arguments: str) -> str:
@@ -77,22 +79,22 @@ def test_figures_are_medians_and_those_that_a_side_lacks_are_left_out() -> None:
 
 
 def test_a_revision_that_is_not_there_is_told_in_one_line(checkout: Path) -> None:
-    with pytest.raises(BadInput, match=r"^--against no-such: no such revision in .*checkout$"):
+    with pytest.raises(BadInput, match=re.escape(words.no_revision("no-such", str(checkout)))):
         commit_of("no-such", checkout)
 
 
 def test_a_folder_that_is_no_checkout_is_told_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"^--against HEAD: .* is not a git checkout: run the bench from one$"):
+    with pytest.raises(BadInput, match=re.escape(words.no_checkout("HEAD", str(tmp_path)))):
         commit_of("HEAD", tmp_path)
 
 
 def test_a_system_without_git_is_told_in_one_line(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(BadInput, match=r"^--against: there is no git: install it, or leave --against out$"):
+    with pytest.raises(BadInput, match=re.escape(words.NO_GIT)):
         commit_of("HEAD", checkout)
 
 
 def test_only_one_daemon_can_be_profiled() -> None:
     result = CliRunner().invoke(command, ["--against", "HEAD", "--profile", "x"])
     assert result.exit_code == 2
-    assert "--profile: expected without --against" in result.output
+    assert words.PROFILE_OF_ONE in result.output

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from vsched.lab.bench.live.profiled import LOOP, OUTSIDE, REST, Profiler, activity_of, place_of
+from vsched.lab.bench.live.profiled import REST, Profiler, activity_of, place_of
+from vsched.lab.bench.words import live as words
 from vsched.lab.outcomes import spread_ms
 
 
@@ -29,24 +30,24 @@ def test_what_the_event_loop_does_itself_counts_for_it() -> None:
         return place_of(sys._getframe())
 
     with asyncio.Runner() as runner:
-        assert runner.run(look()) == (LOOP, LOOP)
+        assert runner.run(look()) == (words.EVENT_LOOP, words.EVENT_LOOP)
 
 
 def test_what_is_outside_of_the_package_is_told_apart() -> None:
-    assert place_of(None) == (OUTSIDE, OUTSIDE)
+    assert place_of(None) == (words.LIBRARIES, words.LIBRARIES)
 
 
 @pytest.mark.parametrize(
     ("function", "activity"),
     [
-        ("kube/watch/framing.py:LineSplitter.feed", "watches: lines read, decoded, made into tasks"),
-        ("mirror/ingest/pods.py:PodReader.read", "watches: lines read, decoded, made into tasks"),
-        ("kube/http/pool.py:Pool.exchange", "requests: what to write, its queue, HTTP"),
-        ("mirror/cache.py:Cache.snapshot", "mirror: kept, counted, snapshots"),
-        ("daemon/observe/telemetry.py:Telemetry.outcome", "metrics, pages, clock"),
-        ("daemon/loop/loop.py:Loop.run", "daemon and controllers"),
-        (LOOP, LOOP),
-        (OUTSIDE, REST),
+        ("kube/watch/framing.py:LineSplitter.feed", words.WATCHES),
+        ("mirror/ingest/pods.py:PodReader.read", words.WATCHES),
+        ("kube/http/pool.py:Pool.exchange", words.REQUESTS),
+        ("mirror/cache.py:Cache.snapshot", words.MIRROR),
+        ("daemon/observe/telemetry.py:Telemetry.outcome", words.PAGES),
+        ("daemon/loop/loop.py:Loop.run", words.DAEMON),
+        (words.EVENT_LOOP, words.EVENT_LOOP),
+        (words.LIBRARIES, REST),
     ],
 )
 def test_functions_are_told_by_what_they_are_a_part_of(function: str, activity: str) -> None:
@@ -59,4 +60,4 @@ def test_shares_are_of_all_looks(tmp_path: Path) -> None:
     profiler.functions.update({"writes/bindings.py:judge": 4})
     profiler.activities.update({"the rest": 4})
     shares = [" 100.0%  the rest", "", "  75.0%  writes", "  25.0%  kube/http", "", " 100.0%  writes/bindings.py:judge"]
-    assert profiler.text(0.5) == "\n".join(["0.50 s of processor time, 4 looks", "", *shares, ""])
+    assert profiler.text(0.5) == "\n".join([words.looked_at(0.5, 4), "", *shares, ""])

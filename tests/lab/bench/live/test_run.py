@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+from errno import ENOENT
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from vsched.errors import BadInput
 from vsched.lab.bench.live.measure import measure_end_to_end
 from vsched.lab.bench.live.settings import LiveSettings
 from vsched.lab.bench.live.view import as_tables
+from vsched.lab.bench.words import live as words
 
 
 def test_the_whole_way_is_measured_beside_plain_loops(tmp_path: Path) -> None:
@@ -42,10 +46,10 @@ def test_the_whole_way_is_measured_beside_plain_loops(tmp_path: Path) -> None:
     }
     assert " s of processor time, " in profile.read_text(encoding="utf-8")
     shown = printed(*as_tables(result))
-    assert "daemon's processor time for each pod (ms)" in shown
+    assert words.DAEMON_TIME in shown
     assert "over TLS" in shown
-    assert "1 ms of the server a write" in shown
-    assert "Volcano's writes, seen before" in shown
+    assert words.server_time(1.0) in shown
+    assert words.VOLCANO_SEEN_BEFORE in shown
 
 
 def test_it_may_be_plain_http_and_small_pods_that_claim_volumes() -> None:
@@ -59,10 +63,11 @@ def test_it_may_be_plain_http_and_small_pods_that_claim_volumes() -> None:
 
 
 def test_a_profile_that_cannot_be_written_is_told_before_anything_starts(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"^--profile .*missing/daemon.txt: cannot be written: No such file"):
-        measure_end_to_end(LiveSettings(nodes=1, pods=8, singles=0), profile=tmp_path / "missing" / "daemon.txt")
+    path = tmp_path / "missing" / "daemon.txt"
+    with pytest.raises(BadInput, match=re.escape(words.not_writable(str(path), os.strerror(ENOENT)))):
+        measure_end_to_end(LiveSettings(nodes=1, pods=8, singles=0), profile=path)
 
 
 def test_pods_that_cannot_fit_are_refused_before_anything_starts() -> None:
-    with pytest.raises(BadInput, match="do not fit 1 nodes"):
+    with pytest.raises(BadInput, match=re.escape(words.no_room(40, 140, 1, 32))):
         measure_end_to_end(LiveSettings(nodes=1, pods=40, gang=8))

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from vsched.lab.bench.grow.run import Growth, measure_growth
+from vsched.lab.bench.words import grow as words
 
 T = TypeVar("T")
 
@@ -57,16 +58,14 @@ class Sizes(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         """The numbers; fails with one line where one of them is none, or out of range."""
-        words: Sequence[Any] = value if isinstance(value, tuple) else str(value).split(",")
-        return tuple(int(self._range(word, param, ctx)) for word in words)
+        given: Sequence[Any] = value if isinstance(value, tuple) else str(value).split(",")
+        return tuple(int(self._range(word, param, ctx)) for word in given)
 
 
 def one_size(name: str, sizes: tuple[int, ...]) -> int:
     """The only number; raises UsageError where there are several."""
     if len(sizes) > 1:
-        raise click.UsageError(
-            f"--{name}: {','.join(map(str, sizes))}: several sizes need --grow (expected one number)"
-        )
+        raise click.UsageError(words.several_sizes(name, ",".join(map(str, sizes))))
     return sizes[0]
 
 
@@ -80,6 +79,6 @@ def grow_from(context: click.Context, out: Path | None, *, as_json: bool) -> Non
         if name in DEFAULTS:
             given[name] = context.params[name]
         elif name not in ("grow", "out", "as_json"):
-            raise click.UsageError(f"{option.opts[0]} has no meaning with --grow")
+            raise click.UsageError(words.not_with_grow(option.opts[0]))
     draws = out is not None and find_spec("matplotlib") is not None
     measure_growth(Growth(**given, out=out, draws=draws), as_json=as_json)

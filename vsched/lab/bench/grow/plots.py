@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from vsched.lab.bench.grow.view import page_ms
+from vsched.lab.bench.words import grow as words
 from vsched.lab.charts import COLOURS, DASHES, legend, titled_figure
 
 Document = dict[str, Any]
 Figure = Callable[[Document], float]
 
 PANELS: tuple[tuple[str, str, Figure], ...] = (
-    ("A gang of 100 pods with a new shape", "ms", lambda point: point["new_shape_ms"]),
-    ("Snapshot after it came", "ms", lambda point: point["snapshot_ms"]),
-    ("Session when nothing changed", "ms", lambda point: point["idle_ms"]),
-    ("Restart: lists to first decision", "s", lambda point: point["restart_seconds"]),
-    ("Memory after a collection", "MB", lambda point: point["memory"]["resident_mb"]),
-    ("The page's picture", "ms", page_ms),
+    (words.GANG_WITH_NEW_SHAPE, "ms", lambda point: point["new_shape_ms"]),
+    (words.SNAPSHOT_AFTER, "ms", lambda point: point["snapshot_ms"]),
+    (words.NOTHING_CHANGED, "ms", lambda point: point["idle_ms"]),
+    (words.RESTART, "s", lambda point: point["restart_seconds"]),
+    (words.MEMORY, "MB", lambda point: point["memory"]["resident_mb"]),
+    (words.PICTURE, "ms", page_ms),
 )
 """Each panel: its title, its unit, and its figure."""
 INCHES = (11.5, 7.6)
@@ -27,11 +28,7 @@ INCHES = (11.5, 7.6)
 def draw(points: Sequence[Document], path: Path) -> None:
     """Draw them into a PNG or SVG file, by its suffix."""
     first = points[0]
-    title = (
-        f"Processor time and memory by nodes and running pods; "
-        f"{first['queues']:,} queues in a tree, {first['namespaces']:,} namespaces"
-    )
-    with titled_figure(title, path, INCHES) as figure:
+    with titled_figure(words.chart(first["queues"], first["namespaces"]), path, INCHES) as figure:
         panels = [*figure.subplots(2, 3, sharex=True).flat]
         for axes, (heading, unit, figure_of) in zip(panels, PANELS, strict=True):
             for number, pods in enumerate(sorted({point["pods"] for point in points})):

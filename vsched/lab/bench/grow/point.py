@@ -27,6 +27,7 @@ from vsched.framework.policy import Policy
 from vsched.kube.watch.framing import decode_page
 from vsched.lab.bench.grow.objects import ClusterSize, lists, new_gang
 from vsched.lab.bench.growth import capacity_policy
+from vsched.lab.bench.words import grow as words
 from vsched.log import LogFormat, configure
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -66,7 +67,7 @@ def measure(point: GrowPoint, say: Callable[[str], None]) -> dict[str, Any]:
     daemon = GrownDaemon(point.cluster, policy)
     listed_seconds = daemon.list(say)
     first = daemon.session()
-    say("decided for the first time")
+    say(words.DECIDED_FIRST)
     idle = [daemon.session() for _ in range(point.repeats)]
     new = [daemon.new_shape(number) for number in range(point.repeats)]
     return {
@@ -123,7 +124,7 @@ class GrownDaemon:
                 self.cache.include(kind, wire.read(kind, bytes(part)))
                 count += 1
                 if not count % TOLD_EVERY:
-                    say(f"{count:,} objects listed")
+                    say(words.objects_listed(count))
             seconds += process_time() - start
         start = process_time()
         for kind in begun:

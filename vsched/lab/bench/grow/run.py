@@ -16,6 +16,7 @@ from vsched.lab.bench.grow.objects import ClusterSize, room
 from vsched.lab.bench.grow.point import GrowPoint
 from vsched.lab.bench.grow.view import as_line, as_tables
 from vsched.lab.bench.report import print_result
+from vsched.lab.bench.words import grow as words
 from vsched.lab.charts import Charts, make_folder, write_results
 from vsched.settings import load_file
 from vsched.settings.installed import registry
@@ -50,7 +51,7 @@ def measure_growth(growth: Growth, *, as_json: bool) -> None:
     """Measure all points, print them, and write them into a folder where there is one."""
     points = growth.points()
     if not points:
-        raise BadInput(f"--pods: {min(growth.pods):,} (expected {room(max(growth.nodes)):,} or fewer on these nodes)")
+        raise BadInput(words.too_many_pods(min(growth.pods), room(max(growth.nodes))))
     if growth.config:
         load_file(growth.config, registry())  # to refuse it before anything is measured
     if growth.out is not None:
@@ -68,10 +69,8 @@ def _measured(point: GrowPoint, at: int, count: int) -> Document:
     command = [sys.executable, "-m", "vsched.lab.bench.grow.point", msgspec.json.encode(point).decode()]
     ended = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     if ended.returncode:
-        killed = ", which may mean that memory ran out" if ended.returncode == -9 else ""
-        raise Unavailable(
-            f"{cluster.nodes:,} nodes, {cluster.pods:,} pods: the process ended with code {ended.returncode}{killed}"
-        )
+        killed = words.OUT_OF_MEMORY if ended.returncode == -9 else ""
+        raise Unavailable(words.process_ended(cluster.nodes, cluster.pods, ended.returncode, killed))
     found: Document = orjson.loads(ended.stdout)
     click.echo(f"    {as_line(found)}", err=True)
     return found

@@ -8,11 +8,13 @@ from typing import Any
 from rich.box import SIMPLE
 from rich.table import Table
 
+from vsched.lab.bench.words import grow as words
+
 Document = dict[str, Any]
 
 SIZE = (("nodes", "{nodes:,}"), ("pods", "{pods:,}"))
 DECIDED = (
-    ("new shape, ms", "{new_shape_ms:,.1f}"),
+    (words.NEW_SHAPE, "{new_shape_ms:,.1f}"),
     ("snapshot, ms", "{snapshot_ms:,.2f}"),
     ("idle, ms", "{idle_ms:,.2f}"),
     ("restart, s", "{restart_seconds:,.1f}"),
@@ -33,9 +35,8 @@ Columns = Sequence[tuple[str, str]]
 
 def as_tables(points: Sequence[Document]) -> list[Table]:
     """Two tables with a line for each point: what decisions cost, and what is served."""
-    queues, namespaces = points[0]["queues"], points[0]["namespaces"]
-    size = f"{queues:,} queues in a tree, {namespaces:,} namespaces; processor time and memory"
-    return [_table(size, (*SIZE, *DECIDED), points), _table("what is served", (*SIZE, *SERVED), points)]
+    size = words.size(points[0]["queues"], points[0]["namespaces"])
+    return [_table(size, (*SIZE, *DECIDED), points), _table(words.SERVED, (*SIZE, *SERVED), points)]
 
 
 def _table(title: str, columns: Columns, points: Sequence[Document]) -> Table:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from vsched.lab.bench.held.meter import CALL, COLLECTION, THREAD, Note
+from vsched.lab.bench.words import restart as words
 
 BOUND_SECONDS = 0.02
 """The loop is to be held no longer."""
@@ -91,6 +92,6 @@ def held_rows(part: str, found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Lines of a table about one part of a run."""
     by = next((f" {one['where'][-1] if one['where'] else one['by']}" for one in found["calls"]), "")
     figures = f"{found['held_ms']} / {found['thread_ms']} / {found['collections']['longest_ms']}"
-    yield f"{part}: longest call of the loop / hold by a thread / collection of garbage (ms)", figures
+    yield words.held(part), figures
     if by:
         yield f"  {by.strip()}", ""

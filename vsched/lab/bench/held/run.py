@@ -21,6 +21,7 @@ from vsched.kube.errors import ApiError
 from vsched.lab.bench.held import metered
 from vsched.lab.bench.held.phases import Phases, read_notes
 from vsched.lab.bench.observer import Observer, Probe, counter
+from vsched.lab.bench.words import restart as words
 from vsched.lab.children import beside, child, daemon_arguments
 from vsched.lab.claiming import fixtures, with_claims
 from vsched.lab.gangs import create, single_pod
@@ -101,7 +102,7 @@ class HeldRun:
                         break
                     await asyncio.sleep(PAUSE_SECONDS)
         except TimeoutError:
-            raise Unavailable(f"the daemon did not read its policy within {RELOAD_SECONDS:.0f} s") from None
+            raise Unavailable(words.policy_not_read(RELOAD_SECONDS)) from None
         await asyncio.sleep(PAUSE_SECONDS)
 
     async def hand_over(self, first: Process, kubeconfig: Path, observer: Observer) -> None:
@@ -122,7 +123,7 @@ class HeldRun:
                 self.phases.begin("hand-over")
                 await _end(first)
                 await observer.until(bound + 1)
-            self.phases.begin("stop under load")
+            self.phases.begin(words.STOP_UNDER_LOAD)
             await _end(second.process)
 
     def held(self) -> dict[str, Any]:

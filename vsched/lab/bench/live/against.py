@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 from vsched.errors import BadInput
+from vsched.lab.bench.words import live as words
 
 HERE = Path(__file__).resolve().parents[4]
 """The checkout that this program runs from, if it does."""
@@ -84,10 +85,10 @@ def environment_of(tree: Path) -> dict[str, str]:
 def commit_of(revision: str, checkout: Path) -> str:
     """The commit that a revision names; raises BadInput, in one line, where that cannot be told."""
     if not (checkout / ".git").exists():
-        raise BadInput(f"--against {revision}: {checkout} is not a git checkout: run the bench from one")
+        raise BadInput(words.no_checkout(revision, str(checkout)))
     found = _git(checkout, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if found is None:
-        raise BadInput(f"--against {revision}: no such revision in {checkout}")
+        raise BadInput(words.no_revision(revision, str(checkout)))
     return found.strip()
 
 
@@ -97,7 +98,7 @@ def worktree(commit: str, checkout: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="vsched-", ignore_cleanup_errors=True) as folder:
         tree = Path(folder) / "tree"
         if _git(checkout, "worktree", "add", "--detach", "--quiet", str(tree), commit) is None:
-            raise BadInput(f"--against {commit}: git could not check it out into {tree}")
+            raise BadInput(words.not_checked_out(commit, str(tree)))
         try:
             yield tree
         finally:
@@ -115,7 +116,7 @@ def _git(checkout: Path, *arguments: str) -> str | None:
             check=False,
         )
     except FileNotFoundError:
-        raise BadInput("--against: there is no git: install it, or leave --against out") from None
+        raise BadInput(words.NO_GIT) from None
     except subprocess.TimeoutExpired:
         return None
     return done.stdout if done.returncode == 0 else None

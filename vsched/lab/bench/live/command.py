@@ -11,6 +11,7 @@ from vsched.lab.bench.live.measure import measure_end_to_end
 from vsched.lab.bench.live.settings import LiveSettings
 from vsched.lab.bench.live.view import as_tables
 from vsched.lab.bench.report import json_option, print_result, seed_option
+from vsched.lab.bench.words import live as words
 from vsched.lab.claiming import DEVICES, VOLUMES
 
 EPILOG = """\b
@@ -106,7 +107,7 @@ def command(
     The server with its kubelets, the daemon and the client are separate processes.
     """
     if against is not None and profile is not None:
-        raise click.UsageError("--profile: expected without --against, as only one daemon can be looked at")
+        raise click.UsageError(words.PROFILE_OF_ONE)
     settings = LiveSettings(
         nodes=nodes,
         pods=pods,

@@ -14,6 +14,7 @@ from vsched.lab.bench.live import profiled
 from vsched.lab.bench.live.loops import VOLCANO, run_loops
 from vsched.lab.bench.live.phases import DAEMON, NAMESPACE, SERVER, LiveBench
 from vsched.lab.bench.live.settings import LiveSettings
+from vsched.lab.bench.words import live as words
 from vsched.lab.children import Stage, beside, daemon_child, scratch, stage
 from vsched.lab.claiming import fixtures
 from vsched.mirror.resources import NODES
@@ -42,7 +43,7 @@ def _check_writable(profile: Path) -> None:
     try:
         profile.write_text("", encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"--profile {profile}: cannot be written: {error.strerror}") from None
+        raise BadInput(words.not_writable(str(profile), error.strerror)) from None
 
 
 async def _measured(settings: LiveSettings, environment: Environment, profile: Path | None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from vsched.kube.watch.reflector import Reflector
 from vsched.lab.bench.live.objects import as_real
 from vsched.lab.bench.live.settings import LiveSettings
 from vsched.lab.bench.observer import counter
+from vsched.lab.bench.words import common as words
 from vsched.lab.children import DaemonChild, Stage, cpu_seconds_of
 from vsched.lab.claiming import with_claims
 from vsched.lab.gangs import as_gang, create, single_pod, submit
@@ -203,7 +204,7 @@ class LiveBench:
                     await self._moved.wait()
         except TimeoutError:
             missing = count - self._outcomes.bound
-            raise Unavailable(f"{missing} pods were not bound within {PATIENCE_SECONDS:.0f} s") from None
+            raise Unavailable(words.not_bound(missing, PATIENCE_SECONDS)) from None
 
     async def _quiet(self, seconds: float = QUIET_SECONDS) -> None:
         """Wait until nothing happens to pods any more."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FrameType
 
 import vsched
+from vsched.lab.bench.words import live as words
 
 VARIABLE = "VSCHED_BENCH_PROFILE"
 """Names the file to write."""
@@ -27,20 +28,18 @@ LOOK_SECONDS = 0.001
 """Asked for; kernels look at such timers 100 to 1,000 times a second."""
 PACKAGE = str(Path(vsched.__file__).parent) + os.sep
 LINES = 40
-LOOP = "event loop: sockets, TLS, timers"
-OUTSIDE = "interpreter and libraries"
 ACTIVITIES = (
-    (LOOP, (LOOP,)),
+    (words.EVENT_LOOP, (words.EVENT_LOOP,)),
     (
-        "watches: lines read, decoded, made into tasks",
+        words.WATCHES,
         ("kube/watch", "kube/silence", "mirror/wire", "mirror/ingest", "mirror/intake", "mirror/watch"),
     ),
-    ("requests: what to write, its queue, HTTP", ("writes", "kube")),
-    ("mirror: kept, counted, snapshots", ("mirror",)),
-    ("sessions: jobs, nodes, the plan", ("framework", "actions", "plugins", "kernels", "model", "arbitrator")),
+    (words.REQUESTS, ("writes", "kube")),
+    (words.MIRROR, ("mirror",)),
+    (words.SESSIONS, ("framework", "actions", "plugins", "kernels", "model", "arbitrator")),
     ("explanations", ("explain",)),
-    ("metrics, pages, clock", ("daemon/observe", "web", "clock", "log")),
-    ("daemon and controllers", ("daemon", "controllers")),
+    (words.PAGES, ("daemon/observe", "web", "clock", "log")),
+    (words.DAEMON, ("daemon", "controllers")),
 )
 """What a daemon does, with the beginnings of the files that do it; the first one that fits counts."""
 REST = "the rest"
@@ -109,7 +108,7 @@ class Profiler:
     def text(self, seconds: float) -> str:
         """The shares of so much processor time: by what it went into, by part and by function."""
         looks = self.parts.total()
-        lines = [f"{seconds:.2f} s of processor time, {looks:,} looks"]
+        lines = [words.looked_at(seconds, looks)]
         for counts in (self.activities, self.parts, self.functions):
             lines += ["", *_shares(counts, looks)]
         return "\n".join(lines) + "\n"
@@ -122,17 +121,17 @@ def _shares(counts: Mapping[str, int], looks: int) -> list[str]:
 def place_of(frame: FrameType | None) -> tuple[str, str]:
     """The innermost function of the package that a thread is in: its folder, and its name."""
     if frame is not None and _just_called(frame):
-        return LOOP, LOOP
+        return words.EVENT_LOOP, words.EVENT_LOOP
     while frame is not None:
         path = frame.f_code.co_filename
         if frame.f_code is Runner.run.__code__:
-            return LOOP, LOOP
+            return words.EVENT_LOOP, words.EVENT_LOOP
         if path.startswith(PACKAGE) and path != __file__:
             inside = Path(path.removeprefix(PACKAGE))
             folder = inside.parent.as_posix() if inside.parent.parts else inside.stem
             return folder, f"{inside.as_posix()}:{frame.f_code.co_qualname}"
         frame = frame.f_back
-    return OUTSIDE, OUTSIDE
+    return words.LIBRARIES, words.LIBRARIES
 
 
 def activity_of(function: str) -> str:

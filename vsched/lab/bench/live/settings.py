@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.lab.bench.words import live as words
 from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 
 WARM_UP = 64
@@ -43,7 +44,4 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
         room = self.nodes * int(DEFAULT_CAPACITY["cpu"])
         if self.warm_up + self.pods + self.waiting + self.singles > room:
             further = self.waiting + self.singles + self.warm_up
-            raise BadInput(
-                f"{self.pods} pods and {further} more, to warm up, waiting and single ones, "
-                f"do not fit {self.nodes} nodes: expected at most {room} in all"
-            )
+            raise BadInput(words.no_room(self.pods, further, self.nodes, room))

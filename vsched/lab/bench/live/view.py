@@ -8,13 +8,14 @@ from typing import Any
 from rich.table import Table
 
 from vsched.lab.bench.report import figures_table, pair, side_by_side
+from vsched.lab.bench.words import live as words
 from vsched.lab.claiming import DEVICES, VOLUMES
 
 Result = Mapping[str, Any]
 LOOPS = {
     "bindings": "bindings alone",
-    "placed_at_once": "Volcano's writes, placed at once",
-    "seen_before": "Volcano's writes, seen before",
+    "placed_at_once": words.VOLCANO_AT_ONCE,
+    "seen_before": words.VOLCANO_SEEN_BEFORE,
 }
 
 
@@ -30,31 +31,28 @@ def as_tables(result: Result) -> Iterator[Table]:
 
 
 def _rows(result: Result) -> Iterator[tuple[str, str]]:
-    how = "over TLS" if result["tls"] else "over plain HTTP"
-    slow = f", {result['server_ms']:g} ms of the server a write" if result["server_ms"] else ""
-    yield "daemon's processor time for each pod (ms)", _figure(result["daemon_cpu_ms_per_pod"])
+    how = "over TLS" if result["tls"] else words.OVER_HTTP
+    slow = words.server_time(result["server_ms"]) if result["server_ms"] else ""
+    yield words.DAEMON_TIME, _figure(result["daemon_cpu_ms_per_pod"])
     yield "pods, gang, nodes", f"{result['pods']:,}, {result['gang']:,}, {result['nodes']:,}"
-    yield "how", f"{how}, a pod of {result['pod_bytes']:,} bytes{slow}"
-    yield "each pod claims", {VOLUMES: "a volume", DEVICES: "a device"}.get(result["claims"], "nothing")
-    yield "first creation to last binding (s)", f"{result['seconds']:.2f}"
+    yield "how", words.how(how, result["pod_bytes"], slow)
+    yield words.EACH_CLAIMS, {VOLUMES: "a volume", DEVICES: "a device"}.get(result["claims"], "nothing")
+    yield words.FIRST_TO_LAST, f"{result['seconds']:.2f}"
     yield "pods a second", f"{result['pods_per_second']:,.0f}"
-    yield "creating alone (s)", f"{result['create_seconds']:.2f}"
-    yield "creation to binding in the burst, p50 / p99 (ms)", pair(result["latency_ms"])
-    yield "creation to binding one pod at a time, p50 / p99 (ms)", pair(result["single_latency_ms"])
-    yield "daemon's writes a pod", _each(result["api_writes_per_pod"])
-    yield "processor time (s)", _each(result["cpu_seconds"])
-    yield "the same for each pod of the burst (ms)", _each(result["cpu_ms_per_pod"])
+    yield words.CREATING, f"{result['create_seconds']:.2f}"
+    yield words.LATENCY_IN_BURST, pair(result["latency_ms"])
+    yield words.LATENCY_ALONE, pair(result["single_latency_ms"])
+    yield words.DAEMON_WRITES, _each(result["api_writes_per_pod"])
+    yield words.PROCESSOR_TIME, _each(result["cpu_seconds"])
+    yield words.SAME_FOR_EACH, _each(result["cpu_ms_per_pod"])
     if (waiting := result["waiting"]) is not None:
-        yield "pods that wait already, pods a second", f"{waiting['pods_per_second']:,.0f} of {waiting['pods']:,}"
-        yield "daemon's writes for each of these", _each(waiting["api_writes_per_pod"])
-        yield "processor time for each of these (ms)", _each(waiting["cpu_ms_per_pod"])
+        yield words.WAITING, f"{waiting['pods_per_second']:,.0f} of {waiting['pods']:,}"
+        yield words.WAITING_WRITES, _each(waiting["api_writes_per_pod"])
+        yield words.WAITING_TIME, _each(waiting["cpu_ms_per_pod"])
 
 
 def _loops(loops: Result) -> Table:
-    table = side_by_side(
-        "Plain loops of aiohttp: processor time of loop and server for each write",
-        ("pods/s", "writes/pod", "ms/write", "server"),
-    )
+    table = side_by_side(words.LOOPS, ("pods/s", "writes/pod", "ms/write", "server"))
     for name, title in LOOPS.items():
         found = loops[name]
         served = _figure(found["server_cpu_ms_per_write"])
@@ -64,15 +62,15 @@ def _loops(loops: Result) -> Table:
 
 
 def _compared(result: Result) -> Iterator[tuple[str, str]]:
-    yield "ratio: daemon's time a pod / loop's time a binding", _figure(result["ratio"])
+    yield words.RATIO, _figure(result["ratio"])
     for name, times in (result["times_volcano"] or {}).items():
-        yield f"pods/s of waiting / {LOOPS[name]}", f"{times:.2f}"
+        yield words.waiting_by_loop(LOOPS[name]), f"{times:.2f}"
     for name, times in (result["server_times_volcano"] or {}).items():
-        yield f"{LOOPS[name]} / waiting, time of the server", f"{times:.2f}"
+        yield words.server_by_waiting(LOOPS[name]), f"{times:.2f}"
 
 
 def _against(result: Result) -> Table:
-    title = f"Medians of {result['rounds']} runs each, in turns with {result['revision']} ({result['commit'][:12]})"
+    title = words.medians(result["rounds"], result["revision"], result["commit"][:12])
     table = side_by_side(title, ("today", "revision", "times"))
     for name, figure in result["figures"].items():
         row = [f"{figure[key]:,.3f}" for key in ("today", "revision")]

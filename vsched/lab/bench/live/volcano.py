@@ -24,6 +24,7 @@ from typing import NamedTuple
 import orjson
 
 from vsched.lab.bench.live.posts import Job, Send
+from vsched.lab.bench.words import live as words
 from vsched.lab.sender import Obj
 from vsched.mirror.resources import EVENTS, PODGROUPS, PODS
 
@@ -57,11 +58,11 @@ class _PodWrites:
         pod, metadata = self._pod, self._pod["metadata"]
         namespace, name = metadata["namespace"], metadata["name"]
         if self._waited:
-            why = "20/20 tasks in gang unschedulable: pod group is not ready, 20 Pending, 20 minAvailable"
+            why = words.TASKS_UNSCHEDULABLE
             await send("POST", EVENTS.path(namespace), _event(pod, "Warning", "FailedScheduling", why))
             await send("PUT", PODS.path(namespace, name, "status"), orjson.dumps(_refused(pod, why)))
         await send("POST", PODS.path(namespace, name, "binding"), binding(pod, self._node))
-        assigned = f"Successfully assigned {namespace}/{name} to {self._node}"
+        assigned = words.assigned(namespace, name, self._node)
         await send("POST", EVENTS.path(namespace), _event(pod, "Normal", "Scheduled", assigned))
 
 
@@ -77,7 +78,7 @@ class _GroupWrites:
                 send, {"phase": "Inqueue", "conditions": [_condition("Unschedulable", "NotEnoughTasks")]}
             )
             await self._event(send, "Warning", "Unschedulable")
-        scheduled = {"phase": "Running", "conditions": [_condition("Scheduled", "tasks in gang are ready")]}
+        scheduled = {"phase": "Running", "conditions": [_condition("Scheduled", words.TASKS_READY)]}
         await self._status(send, scheduled)
         told = await self._event(send, "Normal", "Scheduled")
         await self._status(send, {**scheduled, "running": self._pods})
@@ -91,7 +92,7 @@ class _GroupWrites:
 
     async def _event(self, send: Send, kind: str, reason: str) -> Obj:
         path = EVENTS.path(self._group["metadata"]["namespace"])
-        told: Obj = orjson.loads(await send("POST", path, _event(self._group, kind, reason, "pod group is ready")))
+        told: Obj = orjson.loads(await send("POST", path, _event(self._group, kind, reason, words.GROUP_READY)))
         return told
 
 

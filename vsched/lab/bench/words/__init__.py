@@ -1,0 +1,1 @@
+"""What the benches say; help stands with the commands."""
