@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from vsched import words
 from vsched.clock import FakeClock, SystemClock
 from vsched.errors import BadInput
 from vsched.log import configure, logger
@@ -83,9 +84,9 @@ def test_access_lines_of_a_library_are_heard_only_when_all_is_asked_for() -> Non
 
 
 def test_levels_and_formats_that_do_not_exist_are_refused() -> None:
-    with pytest.raises(BadInput, match=r"log level 'loud' does not exist: use one of debug, info"):
+    with pytest.raises(BadInput, match=words.no_level("loud", "debug, info")):
         configure("loud")
-    with pytest.raises(BadInput, match=r"log format 'xml' does not exist: use one of json, console"):
+    with pytest.raises(BadInput, match=words.no_format("xml", "json, console")):
         configure("info", "xml")
 
 

@@ -19,6 +19,9 @@ from vsched.cli.plan.on_paper import make_plan
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Document
 from vsched.cli.plan.workloads import decode_with_pods
+from vsched.explain.menu import words as menus
+from vsched.framework.places import words as places
+from vsched.framework.words import nodes as node_words
 from vsched.kernels.topology.membership import counts, membership
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import read
@@ -119,7 +122,7 @@ def test_a_gang_that_lacks_nodes_waits_and_has_a_menu() -> None:
     flags = ["--buy", "--pools", str(ROOT / "config" / "pools.yaml"), "-o", "json"]
     found = CliRunner().invoke(cli, ["plan", "-f", str(SAMPLES / "more-nodes.yaml"), *flags])
     (menu,) = orjson.loads(found.stdout)["menus"]
-    assert [offer["message"] for offer in menu["nodes"]["offers"]] == ["1 more of pool h100 would start it"]
+    assert [offer["message"] for offer in menu["nodes"]["offers"]] == [menus.more_would_start(1, "of pool h100", "", 1)]
     assert menu["waiting"]["start"]["latest"] - menu["waiting"]["start"]["earliest"] == 600.0
     assert [(one["job"], one["pods"]) for one in menu["work"]["jobs"]] == [("team-b/eval", 1)]
 
@@ -131,7 +134,7 @@ def test_a_gang_stays_in_one_rack_or_waits_and_says_how_much_room_there_is() -> 
     assert bound(document) == {"train": 4, "wide": 4}
     assert {nodes[f"train-{number}"][0] for number in range(4)} == {"b"}
     assert {nodes[f"wide-{number}"][0] for number in range(4)} == {"a", "b"}
-    assert document["jobs"]["team/large"]["message"].startswith("rack-a of tier 1 (rack) has room for 3 of 5")
+    assert document["jobs"]["team/large"]["message"].startswith(places.no_room("rack-a of tier 1 (rack)", 3, 5, []))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +196,7 @@ def test_pods_without_requests_fill_in_as_far_as_there_are_slots() -> None:
     document = planned("backfill")
 
     assert bound(document) == {"solver": 2, "probe": 2}
-    assert document["unschedulable"]["team/probe-2"]["message"] == "0/1 nodes are available: 1 Too many pods."
+    assert document["unschedulable"]["team/probe-2"]["message"] == node_words.available(1, {node_words.FULL: 1})
 
 
 def test_rules_about_other_pods_are_kept() -> None:
@@ -238,9 +241,8 @@ def test_a_node_attaches_as_many_volumes_as_it_can_and_one_pod_at_a_time_uses_so
 
     assert binds(document) == {"scan-0": "node-1"}
     assert {pod: why["message"] for pod, why in document["unschedulable"].items()} == {
-        "team/scan-1": "0/1 nodes are available: 1 node(s) exceed max volume count.",
-        "team/alone-0": "0/1 nodes are available: 1 node(s) unavailable due to PersistentVolumeClaim with "
-        "ReadWriteOncePod access mode already in-use by another pod.",
+        "team/scan-1": node_words.available(1, {node_words.TOO_MANY_VOLUMES: 1}),
+        "team/alone-0": node_words.available(1, {node_words.VOLUME_IN_USE: 1}),
     }
 
 

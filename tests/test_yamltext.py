@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from vsched import words
 from vsched.cli.plan.usage_file import read_usage
 from vsched.errors import BadInput
 from vsched.kube.auth.kubeconfig import read_files
@@ -64,14 +65,13 @@ def bomb(levels: int, times: int, form: str) -> str:
 def test_aliases_without_end_are_refused_in_one_line_and_at_once(form: str, tmp_path: Path) -> None:
     path = tmp_path / "bomb.yaml"
     path.write_text(bomb(40, 9, form), encoding="utf-8")
-    told = "its aliases expand to far more than it says"
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=words.ALIASES_EXPAND):
         decode_manifests(read([str(path)], StringIO()))
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=words.ALIASES_EXPAND):
         read_documents(path)
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=words.ALIASES_EXPAND):
         read_usage(str(path), 0.0)
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=words.ALIASES_EXPAND):
         read_files([path])
 
 

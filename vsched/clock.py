@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from vsched import words
+
 
 class Clock(Protocol):
     """A source of time."""
@@ -51,7 +53,7 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Let time pass on both clocks."""
         if seconds < 0:
-            raise ValueError(f"time does not go back: {seconds}")
+            raise ValueError(words.goes_back(seconds))
         self._now += seconds
         self._monotonic += seconds
 

@@ -20,6 +20,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from vsched import words
+
 
 class VschedError(Exception):
     """Base of every error that vsched raises on purpose; its text is one line for a person."""
@@ -67,9 +69,9 @@ UNUSABLE = (*UNREADABLE, VschedError, TypeError, LookupError, ArithmeticError, A
 def why_unreadable(error: Exception) -> str:
     """What is wrong with bytes that a decoder raised this over, for a person."""
     if isinstance(error, UnicodeDecodeError):
-        return f"the text is not UTF-8 (byte {error.object[error.start]:#04x})"
+        return words.not_utf8(error.object[error.start])
     if isinstance(error, RecursionError):
-        return "it is nested too deeply to be read"
+        return words.NESTED_TOO_DEEPLY
     if isinstance(error, msgspec.ValidationError):
         return _MISTYPED.sub(_must_be, str(error))
     if isinstance(error, VschedError | msgspec.MsgspecError):
@@ -88,7 +90,7 @@ _TYPES = {
     "int": "an integer",
     "float": "a number",
     "str": "a string",
-    "bool": "true or false",
+    "bool": words.TRUE_OR_FALSE,
     "array": "a list",
     "object": "an object",
 }
@@ -99,4 +101,4 @@ def _must_be(found: re.Match[str]) -> str:
     """``must be an integer or a string, is true or false``."""
     wanted = [_TYPES.get(one, one) for one in found[1].split(" | ") if one != "null"]
     most = in_a_row(wanted, "or") if wanted else "null"
-    return f"must be {most}" + (f", is {_TYPES.get(found[2], found[2])}" if found[2] else "")
+    return words.must_be(most) + (f", is {_TYPES.get(found[2], found[2])}" if found[2] else "")

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from vsched import words
 from vsched.errors import BadInput
 
 INPUT_BYTES = 1 << 30
@@ -23,7 +24,7 @@ def content(
     With ``below`` it has to be in one of these directories, links resolved.
     """
     if below is not None and not _is_below(path, below):
-        raise BadInput(f"{path}: is not in {' or '.join(map(str, below)) or 'a directory that is allowed'}")
+        raise BadInput(words.is_not_in(path, " or ".join(map(str, below)) or words.AN_ALLOWED_DIRECTORY))
     # A pipe that nobody writes to would be waited for.
     longest = f"{most_bytes >> 10} KiB"
     return _read(path, os.O_NONBLOCK, most_bytes, longest, lambda file: stat.S_ISREG(os.fstat(file).st_mode))
@@ -35,19 +36,19 @@ def text(path: str | Path, *, most_bytes: int = INPUT_BYTES) -> str:
     try:
         return found.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: byte {error.start} is not UTF-8 (expected YAML or JSON text)") from None
+        raise BadInput(words.no_text(path, error.start)) from None
 
 
 def _read(path: str | Path, flags: int, most_bytes: int, longest: str, may_be_read: Callable[[int], bool]) -> bytes:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags), "rb") as file:
             if not may_be_read(file.fileno()):
-                raise BadInput(f"{path}: cannot be read: it is no regular file")
+                raise BadInput(words.no_regular_file(path))
             found = file.read(most_bytes + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
-        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise BadInput(words.cannot_be_read(path, getattr(error, "strerror", None) or error)) from error
     if len(found) > most_bytes:
-        raise BadInput(f"{path}: is longer than {longest}")
+        raise BadInput(words.is_longer(path, longest))
     return found
 
 

@@ -16,6 +16,7 @@ import orjson
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor
 
+from vsched import words
 from vsched.errors import BadInput
 from vsched.printable import one_printable_line, printable, printable_json
 
@@ -42,11 +43,11 @@ def configure(level: str = "info", format: str | LogFormat = LogFormat.CONSOLE, 
     """Set up logging for the whole program; a level or format that does not exist is refused."""
     threshold = LEVELS.get(level.lower())
     if threshold is None:
-        raise BadInput(f"log level {level!r} does not exist: use one of {', '.join(LEVELS)}")
+        raise BadInput(words.no_level(level, ", ".join(LEVELS)))
     try:
         shape = LogFormat(format)
     except ValueError:
-        raise BadInput(f"log format {str(format)!r} does not exist: use one of {', '.join(LogFormat)}") from None
+        raise BadInput(words.no_format(str(format), ", ".join(LogFormat))) from None
     target = stream or sys.stderr
     structlog.configure(
         processors=[*_shared(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from vsched import words
 from vsched.errors import BadInput
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -44,7 +45,7 @@ def not_yaml(where: object, error: yaml.YAMLError | ValueError) -> BadInput:
     if not isinstance(error, yaml.MarkedYAMLError):
         return BadInput(f"{where}: not YAML: {str(error).splitlines()[0]}")
     mark = error.problem_mark or error.context_mark
-    problem = " ".join((error.problem or error.context or "cannot be parsed").split())
+    problem = " ".join((error.problem or error.context or words.CANNOT_BE_PARSED).split())
     return BadInput(f"{where}:{mark.line + 1 if mark else 1}: not YAML: {problem}")
 
 
@@ -63,7 +64,7 @@ def check_aliases(text: str) -> None:
                 continue
         except (RecursionError, _Circle):
             pass
-        raise Expands("its aliases expand to far more than it says")
+        raise Expands(words.ALIASES_EXPAND)
 
 
 class _Circle(Exception):

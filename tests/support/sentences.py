@@ -20,7 +20,7 @@ PROGRAMMERS = {"AssertionError", "NotImplementedError", "TypeError", "Unequal"}
 """What these errors say is for programmers."""
 FOR_PROGRAMS = re.compile(
     r"max by |\(1 - avg by |ray start |StrictHostKeyChecking |end=\$|\ndefault root |helm (upgrade|install|uninstall) "
-    r"|\{\} -n \{\} (scale|get) |\{\} --set |from \{\} import "
+    r"|\{\} -n \{\} (scale|get) |\{\} --set |from \{\} import |# Written by vsched demo|outside upper|\[bold green\]"
 )
 """How texts of several words begin that are queries, commands, settings or lists of names."""
 

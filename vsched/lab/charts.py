@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from vsched.errors import BadInput
+from vsched.lab import words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,7 @@ INCHES, DOTS_AN_INCH = (11.5, 7.6), 110
 def check_installed() -> None:
     """Raise BadInput where matplotlib is not installed."""
     if find_spec("matplotlib") is None:
-        raise BadInput("--plots: matplotlib is not installed (expected pip install 'vsched[plots]', or --no-plots)")
+        raise BadInput(words.NOT_INSTALLED)
 
 
 def make_folder(out: Path) -> None:
@@ -55,7 +56,7 @@ def make_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"--out: {out}: cannot be made: {error.strerror}") from None
+        raise BadInput(words.cannot_be_made(out, error.strerror)) from None
 
 
 def write_results(out: Path, name: str, document: dict[str, Any], charts: Charts) -> None:
@@ -66,7 +67,7 @@ def write_results(out: Path, name: str, document: dict[str, Any], charts: Charts
             for suffix in ("png", "svg"):
                 draw(document, out / f"{chart}.{suffix}")
     except OSError as error:
-        raise BadInput(f"--out: {error.filename or out}: cannot be written: {error.strerror}") from None
+        raise BadInput(words.cannot_be_written(error.filename or out, error.strerror)) from None
 
 
 @contextmanager

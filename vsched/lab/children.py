@@ -23,6 +23,7 @@ from vsched.errors import Unavailable, VschedError
 from vsched.kube.auth.config import load_connection
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
+from vsched.lab import words
 from vsched.lab.sender import Sender
 from vsched.together import first_error
 
@@ -51,7 +52,7 @@ class Child:
         """The error for its end: the exit code and the last line of its standard error."""
         lines = self.errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         said = f": {lines[-1].removeprefix('vsched: ').removeprefix('Error: ')}" if lines else ""
-        return Unavailable(f"the {self.name} ended with exit code {self.process.returncode}{said}")
+        return Unavailable(words.ended(self.name, self.process.returncode, said))
 
 
 @asynccontextmanager
@@ -126,7 +127,7 @@ async def cluster_child(
                 await client.request("GET", "/version", attempts=1)
             return connection
 
-        connection = await _answered(started, "did not come up", connect)
+        connection = await _answered(started, words.DID_NOT_COME_UP, connect)
         yield ClusterChild(started, kubeconfig, connection)
 
 
@@ -170,7 +171,7 @@ async def daemon_child(
     arguments += further if policy is None else ("--scheduler-conf", str(policy), *further)
     async with child("scheduler", arguments, directory / "scheduler.log", environment, module=module) as started:
         async with ApiClient(health) as client:
-            await _answered(started, "was not ready", lambda: client.request("GET", "/readyz", attempts=1))
+            await _answered(started, words.WAS_NOT_READY, lambda: client.request("GET", "/readyz", attempts=1))
         yield DaemonChild(started, listening)
 
 

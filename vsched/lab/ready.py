@@ -6,6 +6,7 @@ import asyncio
 
 from vsched.daemon.app import Daemon
 from vsched.errors import Unavailable
+from vsched.lab import words
 
 POLL_SECONDS = 0.01
 
@@ -18,5 +19,5 @@ async def until_ready(daemon: Daemon, seconds: float) -> None:
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         problems = [found.statistics.problem for found in daemon.reflectors.values()]
-        problem = next(filter(None, problems), "it says nothing")
-        raise Unavailable(f"the scheduler was not ready within {seconds:.0f} s: {problem}") from None
+        problem = next(filter(None, problems), words.SAYS_NOTHING)
+        raise Unavailable(words.not_ready(seconds, problem)) from None

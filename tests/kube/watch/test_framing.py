@@ -33,7 +33,7 @@ IDENTITIES = {
         {"metadata": {"name": "n", "namespace": "s", "uid": "u", "resourceVersion": "1"}},
         Identity("s", "n", "u", "1"),
     ),
-    "an object of the cluster": ({"metadata": {"name": "n"}}, Identity("", "n", "", "")),
+    "a cluster-scoped object": ({"metadata": {"name": "n"}}, Identity("", "n", "", "")),
     "a name that is a number": ({"metadata": {"name": 5, "uid": "u", "resourceVersion": None}}, Identity(uid="u")),
     "metadata that is a list": ({"metadata": []}, Identity()),
     "no metadata": ({}, Identity()),

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from vsched.cli.show.drawing import bar
+from vsched.lab.demo import words
 from vsched.lab.demo.view import LOOK, DemoState, NamespaceLine, QueueLine, as_document, as_line, as_live
 
 STATE = DemoState(
@@ -46,23 +47,21 @@ class TestWhatIsShown:
         assert as_document(replace(STATE, contested={"late": 0.71234567}))["held_since_all_ask"] == {"late": 0.7123}
 
     def test_as_a_line(self) -> None:
-        assert as_line(STATE) == (
-            " 10.0 s  1900 pods bound, 180/s, 100 waiting, 97/100 nodes, latency p50 12 ms / p99 2.3 s; "
-            "cpus research 1600/1540, batch 800/1600"
-        )
+        cpus, latency = "research 1600/1540, batch 800/1600", "p50 12 ms / p99 2.3 s"
+        assert as_line(STATE) == words.progress(10.0, 1900, 180, 100, 97, 100, latency, cpus)
 
     def test_as_a_picture(self) -> None:
         console = Console(width=140, no_color=True)
         with console.capture() as capture:
             console.print(as_live(replace(STATE, errors=2, last_error="oh")))
         lines = capture.get().splitlines()
-        assert "97/100 nodes used   10 s left" in lines[0]
+        assert words.headline(97, 100, 10.0) in lines[0]
         assert "180 pods/s (at most 640)   1,900 bound" in lines[1]
         research = next(line for line in lines if line.startswith("research"))
         assert research.split()[:3] == ["research", "3", "104%"]
         assert research.count("█") + research.count("·") + research.count("┃") == LOOK.cells
         assert any("team-a/gang-7 on 3 nodes" in line for line in lines)
-        assert "2 errors, the last: oh" in lines[-1]
+        assert words.errors(2, "oh").strip() in lines[-1]
 
     @pytest.mark.parametrize(
         ("filled", "mark", "full", "at"),

@@ -13,7 +13,10 @@ from click.testing import CliRunner, Result
 
 from tests.support.traces import small_trace, write_trace
 from vsched.cli import cli
+from vsched.cli.replay import words as flags
 from vsched.errors import VschedError
+from vsched.lab import words as lab
+from vsched.lab.fill import words
 from vsched.lab.fill.view import written
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
@@ -63,7 +66,7 @@ def test_a_table_and_plots(files: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run(files, "--fill", "1.1", "--seeds", "1", "--policy", str(BEST_FIT), "--out", str(out), "--quiet")
     assert result.exit_code == 0, result.output
-    assert "pods.csv: a list of 30 pods on 10 nodes with 23 GPUs; pods ask for 110% of these; seeds 1" in result.stdout
+    assert words.title("pods.csv", "30 pods", "10 nodes", "23 GPUs", 1.1, "1") in result.stdout
     assert re.search(r"policy +allocated at 110% +stranded at 100% +dropped +of these with room", result.stdout)
     assert re.search(r"fill-best-fit +\d+\.\d\d ± 0\.00 +\d+\.\d\d ± 0\.00 +\d+ +0", result.stdout)
     assert orjson.loads((out / "fill.json").read_bytes())["policies"][0]["curve"]["arrived_percent"][-1] >= 110
@@ -94,8 +97,10 @@ def test_lists_without_times_and_models_are_read(files: tuple[Path, Path], tmp_p
         pytest.param(("--seeds", "0-5000"), "at most 1000", id="too many seeds"),
         pytest.param(("--seeds", "x"), "'x' (expected numbers", id="words for seeds"),
         pytest.param(("--fill", "0"), "0.0 is not in the range", id="nothing to come"),
-        pytest.param(("--load", "2", "--weight", "ls=3"), "--load, --weight: not with --fill", id="flags about time"),
-        pytest.param(("--plots",), "--plots: nowhere to draw them (expected --out DIR", id="plots, but where"),
+        pytest.param(
+            ("--load", "2", "--weight", "ls=3"), flags.not_with_fill("--load, --weight"), id="flags about time"
+        ),
+        pytest.param(("--plots",), lab.NOWHERE_TO_DRAW, id="plots, but where"),
         pytest.param(("--policy", "/nowhere.yaml"), "/nowhere.yaml: ", id="no such policy"),
     ],
 )
@@ -104,8 +109,8 @@ def test_what_makes_no_sense_is_refused(files: tuple[Path, Path], arguments: tup
 
 
 def test_it_needs_both_files_and_seeds_need_it(files: tuple[Path, Path]) -> None:
-    assert "--fill: the trace is one file (expected NODES and PODS" in refusal(run(files[:1], "--fill", "1.3"))
-    assert "--seeds: only with --fill" in refusal(run(files, "--seeds", "1"))
+    assert words.ONE_FILE in refusal(run(files[:1], "--fill", "1.3"))
+    assert flags.only_with_fill("--seeds") in refusal(run(files, "--seeds", "1"))
 
 
 def test_models_that_no_node_has_are_refused_with_their_lines(files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from tests.support.kueue import cohorts, queues, series, workload, written
 from vsched.cli import cli
 from vsched.errors import BadInput
+from vsched.lab.kueue import words
 
 RANGES = """cmd: {maxWallMs: 300}
 clusterQueueClassesMinUsage: {cq: 50}
@@ -34,10 +35,10 @@ def test_the_table_shows_each_figure_beside_its_gate_and_what_differs(folder: Pa
     result = run(folder)
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert "wall time, virtual 0.3 s at most 0.3 s yes" in lines
-    assert "usage of nominal quota, cq 100.0 % at least 50.0 % yes" in lines
-    assert "mean time to admission, small 0.1 s at most 0.1 s NO" in lines
-    assert "Kueue runs beside a real API server (envtest)" in result.stdout
+    assert f"{words.WALL_TIME} 0.3 s at most 0.3 s yes" in lines
+    assert f"{words.USAGE_OF_QUOTA.format('cq')} 100.0 % at least 50.0 % yes" in lines
+    assert f"{words.MEAN_TIME.format('small')} 0.1 s at most 0.1 s NO" in lines
+    assert words.TIME_IS_VIRTUAL in result.stdout
     assert "3 of 3 workloads came, 0 run, 3 ended" in result.stderr
 
 

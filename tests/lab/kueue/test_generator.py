@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.kueue import RACK, cohorts, generator, queues, series, topology, workload, written
 from vsched.errors import BadInput
+from vsched.lab.kueue import words
 from vsched.lab.kueue.generator import read_generator
 
 MINIMAL = """cohorts:
@@ -132,5 +133,5 @@ def test_two_sets_of_cohorts_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_a_flavor_has_to_name_the_topology(tmp_path: Path) -> None:
     more = topology()
     more["resourceFlavor"]["topologyName"] = "other"
-    with pytest.raises(BadInput, match="expected the name of the topology, 'tree', got 'other'"):
+    with pytest.raises(BadInput, match=words.other_topology("tree", "other")):
         generator(tmp_path, cohorts(queues(series(1, 1, workload()))), **more)

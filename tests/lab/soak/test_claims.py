@@ -9,7 +9,10 @@ import pytest
 from tests.support import builders as make
 from tests.support import devices, volumes
 from vsched.lab.claiming import with_claims
+from vsched.lab.soak import words
 from vsched.lab.soak.claims import for_nobody, wrong
+
+CLAIM_OF_A = words.has_claim("ns/a", "n1", "a-gpu")
 
 Obj = dict[str, Any]
 
@@ -41,7 +44,7 @@ def claim(name: str = "a", node: str = "n1", device: str = "gpu-0", **fields: An
             [pod()],
             [claim()],
             [disk(volume="")],
-            ["ns/a is on n1, and the volume claim a-scratch is not bound"],
+            [words.volume_not_bound(words.is_on("ns/a", "n1"), "a-scratch")],
             id="its volume is not bound",
         ),
         pytest.param(
@@ -49,8 +52,8 @@ def claim(name: str = "a", node: str = "n1", device: str = "gpu-0", **fields: An
             [],
             [disk()],
             [
-                "ns/a is on n1, and the claim a-gpu has no devices there",
-                "ns/a is on n1, and the claim a-gpu is not reserved for it",
+                words.no_devices(CLAIM_OF_A),
+                words.not_reserved(CLAIM_OF_A),
             ],
             id="there is no claim",
         ),
@@ -58,14 +61,14 @@ def claim(name: str = "a", node: str = "n1", device: str = "gpu-0", **fields: An
             [pod()],
             [claim(node="n2")],
             [disk()],
-            ["ns/a is on n1, and the claim a-gpu has no devices there"],
+            [words.no_devices(CLAIM_OF_A)],
             id="its devices are elsewhere",
         ),
         pytest.param(
             [pod(), pod("b")],
             [claim(), claim("b")],
             [disk(), disk("b")],
-            [f"{devices.DRIVER}/n1/gpu-0 belongs to ns/a-gpu and to ns/b-gpu"],
+            [words.two_owners(f"{devices.DRIVER}/n1/gpu-0", "ns/a-gpu", "ns/b-gpu")],
             id="two claims have one device",
         ),
     ],
@@ -79,12 +82,14 @@ def test_what_must_never_be(pods: list[Obj], claims: list[Obj], disks: list[Obj]
     [
         pytest.param([pod()], [claim()], [], id="its pod has a node"),
         pytest.param([], [devices.resource_claim()], [], id="nothing is reserved"),
-        pytest.param([], [claim()], ["ns/a-gpu is reserved for a, which is gone"], id="its pod is gone"),
-        pytest.param([pod(node="")], [claim()], ["ns/a-gpu is reserved for a, which has no node"], id="its pod waits"),
+        pytest.param([], [claim()], [words.reserved_for("ns/a-gpu", "a", words.IS_GONE)], id="its pod is gone"),
+        pytest.param(
+            [pod(node="")], [claim()], [words.reserved_for("ns/a-gpu", "a", words.WITHOUT_NODE)], id="its pod waits"
+        ),
         pytest.param(
             [],
             [devices.allocated(devices.resource_claim("x"), "n1", "gpu-0")],
-            ["ns/x has devices for nobody"],
+            [words.devices_for_nobody("ns/x")],
             id="devices without a reservation",
         ),
     ],

@@ -8,8 +8,10 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
+from vsched import words as own
 from vsched.cli import cli
 from vsched.errors import VschedError
+from vsched.lab.soak import words
 
 
 def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
@@ -52,9 +54,9 @@ def test_a_short_soak_of_shards_with_claims_keeps_every_promise(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param("--kills 3", "--kills: nothing is killed", id="kills, but when"),
+        pytest.param("--kills 3", words.NOTHING_KILLED, id="kills, but when"),
         pytest.param("--nodes 1", "expected --nodes 26 or more", id="no room for the work"),
-        pytest.param("--faults /nowhere", "/nowhere: cannot be read: No such file", id="no such faults"),
+        pytest.param("--faults /nowhere", own.cannot_be_read("/nowhere", "No such file"), id="no such faults"),
         pytest.param("--kill-every soon", "'soon' is not a duration", id="no duration"),
     ],
 )

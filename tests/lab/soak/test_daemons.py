@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.lab import words
 from vsched.lab.soak.daemons import SoakDaemon, complaint_of, rule_violated
 from vsched.lab.soak.outcomes import Violations
 from vsched.proof.verify import RuleFinding
@@ -43,7 +44,7 @@ async def test_a_daemon_that_ends_by_itself_is_told_with_its_last_words(tmp_path
     assert await until(lambda: bool(violations.counts))
     await daemon.close()
     await running
-    assert violations.first["daemon died"][0].startswith("the scheduler d ended with exit code 2: ")
+    assert violations.first["daemon died"][0].startswith(words.ended("scheduler d", 2, ": "))
     assert "there is no command 'nonsense'" in violations.first["daemon died"][0]
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 from vsched.kube.watch.deltas import Delta
 from vsched.lab.outcomes import PodSeen, SubmittedGang
+from vsched.lab.soak import words
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 
 
@@ -48,7 +49,7 @@ def test_a_pod_on_another_node_than_before_was_bound_twice() -> None:
     found.apply(Delta.MODIFIED, seen("g-0", "n1"))
     assert not found.violations.counts
     found.apply(Delta.MODIFIED, seen("g-0", "n2"))
-    assert found.violations.first == {"bound twice": ["ns/g-0 was on n1 and is on n2"]}
+    assert found.violations.first == {"bound twice": [words.was_on("ns/g-0", "n1", "n2")]}
 
 
 def test_a_node_that_holds_more_than_it_has_is_noticed_and_one_that_was_left_in_time_is_not() -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from tests.support.suites import BASIC, suite_of
 from vsched.cli import cli
+from vsched.lab.suites import words
 
 ALIKE = (
     BASIC
@@ -55,28 +56,28 @@ def test_the_document_has_every_workload(tmp_path: Path) -> None:
     assert (measured["name"], measured["pods"]) == ("namespace-1", 3)
     assert small["pods_per_second"] > 0
     assert small["times_threshold"] == pytest.approx(small["pods_per_second"], rel=0.01)
-    assert small["threshold_counts"] == "pods per second"
+    assert small["threshold_counts"] == words.PODS_PER_SECOND
     assert alike["same_as"] == "Basic/small"
     assert alike["feature_gates"] == {"SchedulerQueueingHints": True}
     assert alike["pods_per_second"] == small["pods_per_second"]
     assert alike["times_threshold"] > small["times_threshold"]
-    assert full["problem"] == "1 of 3 pods were not placed"
+    assert full["problem"] == words.not_placed(1, 3)
     assert full["times_threshold"] == 0
     assert slow["times_threshold"] is None
     assert slow["threshold_counts"] == "scheduler_latency (Perc99)"
-    assert slow["notes"] == ["no operation uses other"]
+    assert slow["notes"] == [words.not_used("other")]
     assert "the operation fly is not known here" in found["New/one"]["left_out"]
-    assert found["Nothing/one"]["left_out"] == "no pods are measured"
+    assert found["Nothing/one"]["left_out"] == words.NO_PODS_MEASURED
 
 
 def test_the_table_says_what_is_left_out(tmp_path: Path) -> None:
     found = bench("--suite", str(suite_of(tmp_path, ALIKE)))
     assert found.exit_code == 0, found.output
     assert "Basic/small" in found.stdout
-    assert "Basic/full: not done: 1 of 3 pods were not placed" in found.stdout
-    assert "Basic/slow: its threshold is about scheduler_latency (Perc99), so nothing is compared" in found.stdout
-    assert "Nothing/one: left out: no pods are measured" in found.stdout
-    assert "featureGates are those of kube-scheduler" in found.stdout
+    assert words.is_not_done("Basic/full", words.not_placed(1, 3)) in found.stdout
+    assert words.nothing_compared("Basic/slow", "scheduler_latency (Perc99)") in found.stdout
+    assert words.is_left_out("Nothing/one", words.NO_PODS_MEASURED) in found.stdout
+    assert words.FEATURE_GATES in found.stdout
     assert "1/6 Basic/small" in found.stderr
 
 
@@ -89,7 +90,7 @@ def test_workloads_are_chosen_by_pattern_and_label(tmp_path: Path) -> None:
 def test_another_policy_is_used(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text('actions: "enqueue"\ntiers: [{plugins: [{name: gang}]}]\n', encoding="utf-8")
     found = documents(suite_of(tmp_path), "--config", str(tmp_path / "policy.yaml"))
-    assert found["Basic/small"]["problem"] == "3 of 3 pods were not placed"
+    assert found["Basic/small"]["problem"] == words.not_placed(3, 3)
 
 
 @pytest.mark.parametrize(

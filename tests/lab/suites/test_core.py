@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.suites import CLAIM, CLAIM_TEMPLATE, CLAIMING, CLASS, DEVICES, NODE, POD, performed, workload_of
 from vsched.errors import BadInput
+from vsched.lab.suites import words
 from vsched.lab.suites.core import CoreCluster
 from vsched.lab.suites.place import LeftOut, NotPlaced
 from vsched.lab.suites.templates import Obj
@@ -70,7 +71,7 @@ def test_pods_are_placed_and_those_that_are_measured_are_counted(tmp_path: Path)
 
 
 def test_pods_without_room_are_said(tmp_path: Path) -> None:
-    with pytest.raises(NotPlaced, match="1 of 5 pods were not placed"):
+    with pytest.raises(NotPlaced, match=words.not_placed(1, 5)):
         performed(workload_of(tmp_path, NODES + "- {opcode: createPods, count: 5}"))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.suites import BASIC, suite_of, workload_of
 from vsched.errors import BadInput
+from vsched.lab.suites import words
 from vsched.lab.suites.choice import chosen
 from vsched.lab.suites.operations import (
     Barrier,
@@ -124,8 +125,8 @@ def test_operations(tmp_path: Path, text: str, expected: Operation, monkeypatch:
             "collectMetrics: true", "collectMetrics: 7", "6: [0].workloadTemplate[1].collectMetrics", id="a flag"
         ),
         pytest.param("threshold: 1", "threshold: high", "10: [0].workloads[0].threshold is 'high'", id="a threshold"),
-        pytest.param("opcode: createPods, ", "", "6: [0].workloadTemplate[1]: opcode is missing", id="no opcode"),
-        pytest.param("- name: Basic", "- title: Basic", "2: [0]: name is missing", id="no name"),
+        pytest.param("opcode: createPods, ", "", words.missing("6: [0].workloadTemplate[1]", "opcode"), id="no opcode"),
+        pytest.param("- name: Basic", "- title: Basic", words.missing("2: [0]", "name"), id="no name"),
         pytest.param(
             "labels: [short]", "labels: short", "9: [0].workloads[0].labels is 'short': expected a list", id="a list"
         ),
@@ -203,7 +204,7 @@ def test_what_is_passed_over_is_said(tmp_path: Path) -> None:
         "- name: Basic", "- name: Basic\n  schedulerConfigPath: x.yaml"
     )
     notes = only(tmp_path, text).notes
-    assert notes == ("x.yaml, a configuration of kube-scheduler, is not used", "no operation uses colours")
+    assert notes == (words.configuration_not_used("x.yaml"), words.not_used("colours"))
 
 
 def test_feature_gates_of_case_and_workload_are_kept(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from vsched.errors import BadInput
+from vsched.lab.suites import words
 from vsched.lab.suites.templates import Template
 
 
@@ -50,12 +51,10 @@ def test_objects_of_a_template_are_not_the_same_one(tmp_path: Path) -> None:
         pytest.param(
             "kind: Pod\nspec:\n  a: x-{{Sqrt 4}}\n", ":3: {{Sqrt 4}} cannot be filled in", id="another function"
         ),
-        pytest.param("kind: Pod\nspec:\n  a: x-{{Mod 4}}\n", "it ends too early", id="too few numbers"),
+        pytest.param("kind: Pod\nspec:\n  a: x-{{Mod 4}}\n", words.ENDS_TOO_EARLY, id="too few numbers"),
         pytest.param("kind: Pod\nspec:\n  a: x-{{Mod 4 2 1}}\n", ":3: {{Mod 4 2 1}}", id="too many numbers"),
         pytest.param("kind: Pod\nspec:\n  a: x-{{Mod 4 0}}\n", ":3: {{Mod 4 0}}", id="a division by zero"),
-        pytest.param(
-            "kind: Pod\nspec:\n  a: x-{{(AddInt 1 2}}\n", "a parenthesis is not closed", id="an open parenthesis"
-        ),
+        pytest.param("kind: Pod\nspec:\n  a: x-{{(AddInt 1 2}}\n", words.NOT_CLOSED, id="an open parenthesis"),
         pytest.param("- a\n", "no object", id="a list"),
         pytest.param("spec: {}\n", "no object", id="no kind"),
         pytest.param("kind: Pod\nspec: 7\n", "spec is 7: expected a mapping", id="a spec that is none"),

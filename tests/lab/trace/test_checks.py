@@ -20,6 +20,7 @@ from vsched.cli import cli
 from vsched.lab.trace.checks import Checks
 from vsched.lab.trace.processes import ReplayProcess, side_by_side
 from vsched.model.dump.cycle import RecordingHead, pack
+from vsched.proof import words
 from vsched.proof.verify import RULES
 from vsched.together import run_fast
 from vsched.web.snapshots import FrozenSnapshot
@@ -27,7 +28,7 @@ from vsched.web.snapshots import FrozenSnapshot
 allocate: Any = import_module("vsched.actions.allocate")
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
 PACKING, BACK = POLICIES / "gpu-packing.yaml", POLICIES / "taking-back.yaml"
-PARTIAL = "gangs: gangs start whole: x/train starts with 1 of the 2 pods that it needs"
+PARTIAL = f"gangs: gangs start whole: {words.starts_with('x/train', words.lacks_pods(1, 2))}"
 
 
 def replayed(folder: Path, *arguments: str) -> Result:

@@ -20,6 +20,8 @@ from tests.support.traces import small_trace, write_trace
 from tests.support.waiting import until_now
 from vsched.cli import cli
 from vsched.errors import VschedError
+from vsched.lab import words as lab
+from vsched.lab.trace import words
 from vsched.lab.trace.plots import draw, draw_shares, largest_queues
 from vsched.lab.trace.view import FigureLine, as_table, lines_of, title_of
 from vsched.sim.tables.ages import short_duration
@@ -122,15 +124,15 @@ def test_what_makes_no_sense_for_philly_is_refused(arguments: tuple[str, ...], p
         pytest.param(("--nodes", "0%"), "'0%' (expected more than 0%", id="no nodes"),
         pytest.param(("--nodes", "most"), "'most' (expected more than 0%", id="no share"),
         pytest.param(("--weight", "ls"), "'ls' (expected QUEUE=WEIGHT", id="no weight"),
-        pytest.param(("--weight", "nn=2"), "--weight: no pod is in queue 'nn' (expected one of be, ls)", id="no queue"),
+        pytest.param(("--weight", "nn=2"), words.no_such_queue("nn", "be, ls"), id="no queue"),
         pytest.param(("--load", "1000"), "--load: 1000 is more than these pods ask for", id="too much of a load"),
-        pytest.param(("--plots",), "--plots: nowhere to draw them (expected --out DIR", id="plots, but where"),
+        pytest.param(("--plots",), lab.NOWHERE_TO_DRAW, id="plots, but where"),
         pytest.param(("--out", "/dev/null/here"), "--out: /dev/null/here: cannot be made", id="no place for results"),
         pytest.param(("--policy", "/nowhere.yaml"), "/nowhere.yaml: ", id="no such policy"),
         pytest.param(
             ("--one-queue", "nobody"), "--one-queue: 'nobody' is no policy (expected one of default", id="who"
         ),
-        pytest.param(("--policy", str(PACKING)) * 2, "two files are called 'gpu-packing'", id="a policy twice"),
+        pytest.param(("--policy", str(PACKING)) * 2, words.same_name("gpu-packing"), id="a policy twice"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, arguments: tuple[str, ...], printed: str) -> None:
@@ -168,7 +170,7 @@ def test_a_list_without_times_is_not_replayed(tmp_path: Path) -> None:
     nodes, pods = write_trace(small_trace(4, 5), tmp_path)
     pods.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,0,0\n", encoding="utf-8")
     result = CliRunner().invoke(cli, ["replay", "--trace", str(nodes), str(pods)])
-    assert refusal(result) == f"{pods}:1: no column creation_time, deletion_time (expected both: a replay follows them)"
+    assert refusal(result) == words.no_times(pods, "creation_time, deletion_time")
 
 
 @pytest.fixture

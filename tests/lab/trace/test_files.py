@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from vsched.errors import BadInput
+from vsched.lab.trace import words
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod, read_trace
 
 OPENB = Path(__file__).parents[3] / "config" / "samples" / "openb"
@@ -90,11 +91,11 @@ def test_pods_come_in_the_order_of_their_creation(tmp_path: Path) -> None:
         pytest.param(
             NODES + f"n,{5000 * '9'},1,0,\n", PODS + POD, "nodes.csv:2: cpu_milli: '9", id="digits without end"
         ),
-        pytest.param(NODES + NODE + NODE, PODS + POD, "nodes.csv:3: 'n1' was in line 2 already", id="a name twice"),
+        pytest.param(NODES + NODE + NODE, PODS + POD, f"nodes.csv:3: {words.twice('n1', 2)}", id="a name twice"),
         pytest.param(
             NODES + NODE,
             PODS + "p1,1,1,1,1001,,,,1,2,\n",
-            "pods.csv:2: gpu_milli: '1001' (expected a whole number from 0 to 1000)",
+            f"pods.csv:2: {words.no_number('gpu_milli', '1001', 0, 1000)}",
             id="more than a GPU of one",
         ),
         pytest.param(NODES + NODE, PODS + "p1,1,1,2,0,,,,1,2,\n", "pods.csv:2: gpu_milli: 0 of 2", id="none of two"),

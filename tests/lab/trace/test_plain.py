@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.pages import page, rows, words_in
 from vsched.errors import BadInput
+from vsched.lab.trace import words
 from vsched.lab.trace.files import TraceGang, TraceNode, TracePod
 from vsched.lab.trace.formats import read_files
 from vsched.lab.trace.plain import read_plain_jobs, read_plain_nodes
@@ -99,16 +100,14 @@ def test_equal_nodes_share_a_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "line", "problem"),
     [
-        pytest.param(
-            "arrival", "5", "jobs.csv:1: no column duration (expected at least arrival,duration)", id="column"
-        ),
+        pytest.param("arrival", "5", words.no_columns("jobs.csv", "duration", "arrival,duration"), id="column"),
         pytest.param("", "soon,5", "jobs.csv:2: arrival: 'soon' (expected whole seconds since the beg", id="no time"),
         pytest.param("", "2026-03-99,5", "jobs.csv:2: arrival: '2026-03-99' (expected a date", id="no date"),
         pytest.param("", "5,-1", "jobs.csv:2: duration: '-1' (expected a whole number", id="no duration"),
         pytest.param("cpu", "5,5,lots", "jobs.csv:2: cpu: 'lots' is not a quantity (expected a number", id="no amount"),
         pytest.param("cpu", "5,5,-1", "jobs.csv:2: cpu: '-1' (expected a quantity, 0 or more", id="less than nothing"),
         pytest.param("memory", "5,5,16", "jobs.csv:2: memory: '16' is less than 1Mi (expected a unit", id="no unit"),
-        pytest.param("gpus", "5,5,129", "jobs.csv:2: gpus: '129' (expected a whole number from 0 to 128)", id="GPUs"),
+        pytest.param("gpus", "5,5,129", f"jobs.csv:2: {words.no_number('gpus', '129', 0, 128)}", id="GPUs"),
         pytest.param("gpus,gpu_part", "5,5,1,0", "gpu_part: '0' (expected more than 0 and at most 1", id="no part"),
         pytest.param("gpus,gpu_part", "5,5,1,1.5", "gpu_part: '1.5' (expected more than 0", id="more than a GPU"),
         pytest.param("gpus,gpu_part", "5,5,1,half", "gpu_part: 'half' (expected more than 0", id="no number"),
@@ -136,10 +135,10 @@ def test_what_is_wrong_is_named_with_file_line_and_column(tmp_path: Path, header
     [
         pytest.param(
             ["x,0,1,1", "y,2026-03-02,1,1"],
-            "jobs.csv:3: arrival: a date, but line 2 has seconds (expected the same in all lines)",
+            words.mixed_arrivals("jobs.csv", 3, "a date", 2, "seconds"),
             id="seconds and dates",
         ),
-        pytest.param(["x,0,1,1", "x,5,1,1"], "jobs.csv:3: 'x' was in line 2 already", id="a name twice"),
+        pytest.param(["x,0,1,1", "x,5,1,1"], f"jobs.csv:3: {words.twice('x', 2)}", id="a name twice"),
         pytest.param(["x,0,1,2", "x-1,5,1,1"], "two lines lead to the name 'x-1'", id="the name of another's pod"),
     ],
 )

@@ -79,7 +79,7 @@ def test_while_nothing_changes_the_sums_are_the_same_object() -> None:
 
 CHANGES: dict[str, dict[str, Any]] = {
     "another queue": {"text": TREE + "queue more parent=up guarantee=cpu:2\n"},
-    "another size of the cluster": {"text": TREE.replace("cpu=64", "cpu=32")},
+    "another cluster size": {"text": TREE.replace("cpu=64", "cpu=32")},
     "another resource": {"text": TREE.replace("cpu=64", "cpu=64 gpu=2")},
 }
 

@@ -16,6 +16,7 @@ from rich.live import Live
 
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput, Unavailable
+from vsched.lab.demo import words
 from vsched.lab.demo.run import ANYWHERE, DemoSettings, Show, play
 from vsched.lab.demo.view import DemoState, as_document, as_line, as_live, as_summary
 from vsched.log import LogFormat, configure
@@ -67,7 +68,7 @@ def command(
 ) -> None:
     """Run an embedded cluster, the daemon and more work than fits, and watch queues and namespaces share."""
     if memory and config is not None:
-        raise click.UsageError("--config: not with --memory, which has a policy of its own")
+        raise click.UsageError(words.CONFIG_WITH_MEMORY)
     if config is not None:
         load_file(config, registry())
     parse_address(listen_address, "--listen-address")
@@ -94,10 +95,10 @@ def _announce(page: str) -> None:
 def judge(state: DemoState) -> None:
     """Raise Unavailable where no pod was bound, or a gang only in part."""
     if not state.bound:
-        problem = state.last_error or f"{state.created} pods were created and {state.sessions} sessions were held"
-        raise Unavailable(f"no pod was bound within {state.elapsed_seconds:.1f} s: {problem}")
+        problem = state.last_error or words.created_and_held(state.created, state.sessions)
+        raise Unavailable(words.none_bound(state.elapsed_seconds, problem))
     if state.partial_gangs:
-        raise Unavailable(f"{state.partial_gangs} gangs were left with a part of their pods bound")
+        raise Unavailable(words.partly_bound(state.partial_gangs))
 
 
 @contextmanager
@@ -118,7 +119,7 @@ def _log_to(file: Path | None) -> Iterator[None]:
     try:
         stream: TextIO = (file or Path(os.devnull)).open("w", encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"--log-file: {file}: cannot be written: {error.strerror}") from None
+        raise BadInput(words.log_cannot_be_written(file, error.strerror)) from None
     with stream:
         configure("info", LogFormat.JSON, stream)
         try:

@@ -19,6 +19,7 @@ from vsched.daemon.options import Options
 from vsched.daemon.system.tuning import Collector, listed
 from vsched.kube.client import ApiClient
 from vsched.lab.children import ClusterChild, scratch, stage
+from vsched.lab.demo import words
 from vsched.lab.demo.memory import EARLY, LATE, Contest, policy_for
 from vsched.lab.demo.mix import CROWDS, Mix
 from vsched.lab.demo.users import Users
@@ -131,10 +132,7 @@ class Demo:
     def _gang_bound(self, gang: SubmittedGang) -> None:
         took_ms = (gang.bound_at - gang.began) * 1000
         pods, nodes = len(gang.pods), len(gang.nodes)
-        self._decisions.appendleft(
-            f"{gang.key:<18} {gang.queue:<12} {pods:>2} pod{'s' if pods > 1 else ' '} of {gang.cpus} cpu"
-            f" on {nodes} node{'s' if nodes > 1 else ''} after {took_ms:,.0f} ms"
-        )
+        self._decisions.appendleft(words.gang_starts(gang.key, gang.queue, pods, gang.cpus, nodes, took_ms))
 
     # -- what it looks like
 
@@ -229,9 +227,9 @@ class Demo:
         )
         problem = self._users.last_problem
         if bindings:
-            problem = f"{bindings} bindings failed; see --log-file"
+            problem = words.bindings_failed(bindings)
         if sessions:
-            problem = f"{sessions} sessions failed; see --log-file"
+            problem = words.sessions_failed(sessions)
         return self._users.problems + sessions + bindings, problem
 
 

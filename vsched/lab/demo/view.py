@@ -12,11 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from vsched.cli.show.drawing import Look, bar
+from vsched.lab.demo import words
 
 LOOK = Look(cells=28, ranks=True, counts=True)
 """Bars of the demo show a part of the whole cluster and are longer than those of other commands."""
-PART = "part of the cluster, ┃ deserved"
-LATELY = "used lately, part of the cluster"
 QUEUE_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
 
 
@@ -133,11 +132,16 @@ def as_line(state: DemoState) -> str:
     """The progress in one line."""
     used = ", ".join(f"{queue.name} {queue.allocated:.0f}/{queue.deserved:.0f}" for queue in state.queues)
     lately = ", ".join(f"{one.name} {one.used_lately:.0%}" for one in state.queues if one.used_lately is not None)
-    return (
-        f"{state.elapsed_seconds:5.1f} s  {state.bound} pods bound, {state.per_second}/s, {state.waiting} waiting, "
-        f"{state.nodes_used}/{state.nodes} nodes, latency {_latency(state.latency_ms)}; cpus {used}"
-        + (f"; used lately {lately}" if lately else "")
-    )
+    return words.progress(
+        state.elapsed_seconds,
+        state.bound,
+        state.per_second,
+        state.waiting,
+        state.nodes_used,
+        state.nodes,
+        _latency(state.latency_ms),
+        used,
+    ) + (words.used_lately(lately) if lately else "")
 
 
 def as_live(state: DemoState) -> RenderableType:
@@ -146,7 +150,7 @@ def as_live(state: DemoState) -> RenderableType:
     if state.decisions:
         parts += [Text(), Text("last decisions", style="bold"), *(Text(f"  {line}") for line in state.decisions)]
     if state.errors:
-        parts.append(Text(f"\n{state.errors} errors, the last: {state.last_error}", style="red"))
+        parts.append(Text(words.errors(state.errors, state.last_error), style="red"))
     return Group(*parts)
 
 
@@ -157,13 +161,13 @@ def as_summary(state: DemoState) -> RenderableType:
     table.add_column()
     rows = (
         ("pods bound", f"{state.bound:,} of {state.created:,} in {state.elapsed_seconds:.1f} s"),
-        ("pods a second", f"{_rate(state):,.0f} on average, {state.peak_per_second:,} at most"),
-        ("creation to binding", f"{_latency(state.latency_ms)}, waiting for room included"),
+        ("pods a second", words.rate(_rate(state), state.peak_per_second)),
+        (words.CREATION_TO_BINDING, words.with_waiting(_latency(state.latency_ms))),
         *((f"  in {queue.name}", _latency(queue.latency_ms)) for queue in state.queues),
-        ("gangs", f"{state.gangs_bound:,} bound, {state.partial_gangs} partially bound"),
-        *((f"held by {name} since all ask", f"{part:.0%} of the cluster") for name, part in state.contested.items()),
+        ("gangs", words.gangs(state.gangs_bound, state.partial_gangs)),
+        *((words.held_by(name), words.of_cluster(part)) for name, part in state.contested.items()),
         ("sessions", f"{state.sessions:,}"),
-        ("errors", f"{state.errors}" + (f", the last: {state.last_error}" if state.errors else "")),
+        ("errors", f"{state.errors}" + (words.last_error(state.last_error) if state.errors else "")),
     )
     for row in rows:
         table.add_row(*row)
@@ -174,15 +178,14 @@ def _headline(state: DemoState) -> Text:
     left = max(0.0, state.seconds - state.elapsed_seconds)
     text = Text.assemble(
         ("vsched demo", "bold"),
-        f"   {state.nodes_used}/{state.nodes} nodes used   {left:.0f} s left",
+        words.headline(state.nodes_used, state.nodes, left),
         (f"   {state.page}" if state.page else "", "dim"),
     )
     return text.append_text(
         Text.assemble(
             "\n",
             (f"{state.per_second:,} pods/s", "bold green"),
-            f" (at most {state.peak_per_second:,})   {state.bound:,} bound, {state.waiting:,} waiting, "
-            f"{state.finished:,} finished   creation to binding {_latency(state.latency_ms)}",
+            words.totals(state.peak_per_second, state.bound, state.waiting, state.finished, _latency(state.latency_ms)),
         )
     )
 
@@ -191,14 +194,24 @@ def _table(*headings: str) -> Table:
     table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings:
         numbers = heading in ("weight", "share", "cpus", "deserved", "running", "pending")
-        table.add_column(heading, justify="right" if numbers else "left", no_wrap=heading == PART)
+        table.add_column(heading, justify="right" if numbers else "left", no_wrap=heading == words.PART)
     return table
 
 
 def _queues(state: DemoState) -> Table:
     has_memory = any(queue.used_lately is not None for queue in state.queues)
-    lately = [LATELY] if has_memory else []
-    headings = ("queue", "weight", "share", PART, "cpus", "deserved", "running", "pending", "creation to binding")
+    lately = [words.LATELY] if has_memory else []
+    headings = (
+        "queue",
+        "weight",
+        "share",
+        words.PART,
+        "cpus",
+        "deserved",
+        "running",
+        "pending",
+        words.CREATION_TO_BINDING,
+    )
     table = _table(*headings, *lately)
     for queue, colour in zip(state.queues, cycle(QUEUE_COLOURS), strict=False):
         table.add_row(

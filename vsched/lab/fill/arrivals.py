@@ -13,6 +13,7 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from vsched.errors import BadInput
+from vsched.lab.fill import words
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TracePod
 
 Document = dict[str, Any]
@@ -32,9 +33,9 @@ def arrivals(trace: ClusterTrace, fill: float, seed: int) -> Iterator[TracePod]:
     """The pods of the list in random order, then drawn from it again, until they ask for ``fill`` times all GPUs."""
     wanted, asked = fill * gpus_of(trace), 0
     if not wanted:
-        raise BadInput("--fill: no node has a GPU (expected nodes with GPUs)")
+        raise BadInput(words.NO_NODE_HAS_GPU)
     if not any(pod.gpus for pod in trace.pods):
-        raise BadInput("--fill: no pod asks for a GPU (expected pods that do)")
+        raise BadInput(words.NO_POD_ASKS)
     draw = Random(seed)
     pods = list(trace.pods)
     draw.shuffle(pods)
@@ -44,7 +45,7 @@ def arrivals(trace: ClusterTrace, fill: float, seed: int) -> Iterator[TracePod]:
         asked += pod.gpu_amount
         if asked >= wanted:
             return
-    raise BadInput(f"--fill: {MOST_ARRIVALS:,} pods ask for {asked / wanted:.0%} of that (expected fewer nodes)")
+    raise BadInput(words.asks_for_less(MOST_ARRIVALS, asked / wanted))
 
 
 @dataclass(slots=True)

@@ -18,7 +18,9 @@ import click
 from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
+from vsched.lab import words as lab_words
 from vsched.lab.charts import Charts, check_installed, make_folder, write_results
+from vsched.lab.fill import words
 from vsched.lab.fill.arrivals import arrivals, gpus_of, summary
 from vsched.lab.fill.run import FillProgress, fill_up, policy_of
 from vsched.lab.trace.command import names_of, silent, tell
@@ -75,9 +77,9 @@ def fill_test(
 ) -> None:
     """Run all, and show the result; raises BadInput."""
     if plots and out is None:
-        raise BadInput("--plots: nowhere to draw them (expected --out DIR with it)")
+        raise BadInput(lab_words.NOWHERE_TO_DRAW)
     if len(files) != 2:
-        raise BadInput("--fill: the trace is one file (expected NODES and PODS in OpenB's format)")
+        raise BadInput(words.ONE_FILE)
     request = FillRequest(*files, fill, seeds, policies, share, jobs)
     for _, path, _ in request.runs:
         policy_of(path)
@@ -148,10 +150,15 @@ async def _side_by_side(request: FillRequest, runs: Sequence[Run], say: Say) -> 
 def as_line(name: str, seed: int, progress: FillProgress) -> str:
     """The progress of a run in one line."""
     pace = progress.pods / progress.took_seconds * 60
-    return (
-        f"{name}, seed {seed}: {progress.arrived_percent:.0f}% arrived, {progress.allocated_percent:.2f}% allocated;"
-        f" {progress.dropped:,} of {progress.pods:,} pods dropped; {progress.took_seconds:.0f} s"
-        f" ({pace:,.0f} pods a minute)"
+    return words.progress(
+        name,
+        seed,
+        progress.arrived_percent,
+        progress.allocated_percent,
+        progress.dropped,
+        progress.pods,
+        progress.took_seconds,
+        pace,
     )
 
 

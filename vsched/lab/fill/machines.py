@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vsched.errors import VschedError
+from vsched.lab.fill import words
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceNode, TracePod
 
 
@@ -51,4 +52,4 @@ class MachineTable:
         accepted = not pod.models or not pod.gpus or self.nodes[row].model in pod.models
         full = min(self._cpu[row], self._memory[row], *(self.free[slot, row] for slot in slots)) < 0
         if full or not accepted or len(set(slots)) != pod.gpus:
-            raise VschedError(f"the scheduler placed {pod.name} on {node}, where it does not fit")
+            raise VschedError(words.does_not_fit(pod.name, node))

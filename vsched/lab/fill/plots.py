@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vsched.lab.charts import COLOURS, DASHES, legend, titled_figure
+from vsched.lab.fill import words
 from vsched.lab.fill.view import title_of
 
 if TYPE_CHECKING:
@@ -27,13 +28,11 @@ def draw(document: Document, path: Path) -> None:
             _line(allocated, policy, number, "mean")
             _line(missing, policy, number, "left")
         last = policies[0]["curve"]["arrived_percent"][-1]
-        allocated.set(title="GPUs allocated", ylabel="% of all GPUs", xlim=(0, last), ylim=(0, 103))
-        missing.set(
-            title="GPUs asked for and not allocated, of those there are", ylabel="% of all GPUs", ylim=(0, None)
-        )
+        allocated.set(title="GPUs allocated", ylabel=words.OF_ALL_GPUS, xlim=(0, last), ylim=(0, 103))
+        missing.set(title=words.NOT_ALLOCATED, ylabel=words.OF_ALL_GPUS, ylim=(0, None))
         missing.set_xlim(min(FROM_PERCENT, last - 1), last)
         for axes in (allocated, missing):
-            axes.set_xlabel("asked for by the pods that came, % of all GPUs")
+            axes.set_xlabel(words.ASKED_FOR)
         legend(figure, allocated)
 
 

@@ -21,6 +21,7 @@ from vsched.daemon.system.tuning import listed
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.lab.fill import words
 from vsched.lab.fill.arrivals import FULL, Curve, Filled, arrivals, gpus_of
 from vsched.lab.fill.machines import MachineTable
 from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGpus
@@ -90,7 +91,7 @@ class Placement(Enum):
     PLACED = "placed"
     DROPPED = "dropped"
     """No node had room for it."""
-    DROPPED_WITH_ROOM = "dropped with room"
+    DROPPED_WITH_ROOM = words.DROPPED_WITH_ROOM
 
 
 class FilledCluster:
@@ -123,7 +124,7 @@ class FilledCluster:
         report = run_cycle(self._cache.snapshot(self._now), self._policy, registry(), memo=self._memo)
         self._cache.assume(report)
         if report.evictions:
-            raise BadInput("--fill: the policy evicts pods, and here none ends (expected one without victims)")
+            raise BadInput(words.POLICY_EVICTS)
         binds = {bind.uid: bind for bind in report.binds}
         return [self._settle(pod, obj, binds.get(obj["metadata"]["uid"])) for pod, obj in zip(pods, made, strict=True)]
 

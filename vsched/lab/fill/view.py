@@ -9,6 +9,7 @@ from rich.table import Table
 
 from vsched.cli.show.drawing import count_text
 from vsched.cli.show.output import console_for
+from vsched.lab.fill import words
 from vsched.lab.fill.arrivals import FULL
 
 Document = dict[str, Any]
@@ -19,18 +20,19 @@ def show(document: Document, no_color: bool = False) -> None:
     console = console_for(no_color, wide=False)
     console.print(escape(title_of(document["trace"])), soft_wrap=True)
     console.print(as_table(document))
-    console.print(
-        "Per cent of all GPUs: the mean over the seeds ± their standard deviation.", style="dim", soft_wrap=True
-    )
+    console.print(words.LEGEND, style="dim", soft_wrap=True)
 
 
 def title_of(trace: Document) -> str:
     """What was run, in one line."""
     drawn = count_text(trace["pods"], "pod", "pods")
-    return (
-        f"{trace['files'][1]}: a list of {drawn} on {count_text(trace['nodes'], 'node', 'nodes')} with"
-        f" {count_text(trace['gpus'], 'GPU', 'GPUs')}; pods ask for {trace['fill']:.0%} of these; seeds"
-        f" {written(trace['seeds'])}"
+    return words.title(
+        trace["files"][1],
+        drawn,
+        count_text(trace["nodes"], "node", "nodes"),
+        count_text(trace["gpus"], "GPU", "GPUs"),
+        trace["fill"],
+        written(trace["seeds"]),
     )
 
 
@@ -47,12 +49,12 @@ def as_table(document: Document) -> Table:
     fill, policies = document["trace"]["fill"], document["policies"]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("policy")
-    table.add_column(f"allocated at {fill:.0%}", justify="right")
+    table.add_column(words.allocated_at(fill), justify="right")
     at_full = all("stranded_percent" in policy for policy in policies)
     if at_full:
-        table.add_column(f"stranded at {FULL}%", justify="right")
+        table.add_column(words.stranded_at(FULL), justify="right")
     table.add_column("dropped", justify="right")
-    table.add_column("of these with room", justify="right")
+    table.add_column(words.WITH_ROOM, justify="right")
     for policy in policies:
         dropped = sum(seed["dropped"] for seed in policy["seeds"]) / len(policy["seeds"])
         table.add_row(

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from vsched.cli.show.output import Output, say
 from vsched.daemon.system.tuning import tuned
+from vsched.lab.kueue import words
 from vsched.lab.kueue.gates import Figure, Gates, compared, read_gates
 from vsched.lab.kueue.generator import Generator, read_generator
 from vsched.lab.kueue.policy import BUILT_IN, COHORTS
@@ -26,20 +27,17 @@ APART_SECONDS = 1.0
 """Between cycles while workloads wait; those of Volcano are as far apart by default."""
 GENERATOR, RANGES = "generator.yaml", "rangespec.yaml"
 DIFFERS = (
-    "Time is virtual: a decision, a binding and an eviction take none. Kueue runs beside a real API server (envtest),"
-    " so its figures, and the gates made of them, hold the latency of its requests.",
-    "Only the deciding core is measured, on its mirror of the cluster. Nothing is written over HTTP.",
-    "Kueue looks at the first workload of each queue in a cycle; here a cycle looks at all that wait.",
-    "An evicted workload waits again at once and in its old place, and begins anew. The time to admission is to the"
-    " last admission, as in Kueue's test.",
+    words.TIME_IS_VIRTUAL,
+    words.CORE_ALONE,
+    words.LOOKS_AT_ALL,
+    words.EVICTED_WAIT_AGAIN,
 )
-NO_NODES = "The generator has no nodes: one node as large as all quotas is used, so that only quotas decide."
 
 
 def replay_kueue(folder: Path, output: Output, *, policies: tuple[Path, ...], apart: float | None, quiet: bool) -> None:
     """Replay the generator in a folder, or a generator file, and show the result; raises BadInput."""
     if len(policies) > 1:
-        raise click.UsageError("--policy: one at a time with --kueue")
+        raise click.UsageError(words.ONE_POLICY)
     path = folder / GENERATOR if folder.is_dir() else folder
     generator = read_generator(path)
     ranges = path.with_name(RANGES)
@@ -82,7 +80,7 @@ def document(replay: KueueReplay, generator: Generator, gates: Gates, run: Docum
             "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         },
         "not_compared": [*gates.left_out],
-        "differs": [*DIFFERS, *([NO_NODES] if generator.topology is None else ())],
+        "differs": [*DIFFERS, *([words.NO_NODES] if generator.topology is None else ())],
     }
 
 
@@ -98,16 +96,12 @@ def _passed(figures: list[Figure], *, ended: bool) -> bool | None:
 def as_page(found: Document) -> Group:
     """The result as text."""
     nodes = f" on {found['nodes']:,} nodes" if found["nodes"] else ""
-    title = (
-        f"{found['workloads']:,} workloads in {found['queues']:,} queues of {found['cohorts']:,} cohorts{nodes},"
-        f" policy {found['policy']}, cycles {found['seconds_apart']:g} s apart while workloads wait"
+    title = words.title(
+        found["workloads"], found["queues"], found["cohorts"], nodes, found["policy"], found["seconds_apart"]
     )
     took, evictions = found["took"], sum(found["evictions"].values())
-    ended = "" if found["ended"] == found["workloads"] else f"{found['workloads'] - found['ended']:,} never ended. "
-    below = (
-        f"{ended}{found['cycles']:,} cycles, {evictions:,} evictions; {took['cpu_seconds']:,} s of processor time,"
-        f" {took['rss_mb']:,} MB"
-    )
+    ended = "" if found["ended"] == found["workloads"] else words.never_ended(found["workloads"] - found["ended"])
+    below = words.totals(ended, found["cycles"], evictions, took["cpu_seconds"], took["rss_mb"])
     notes = [f"- {escape(text)}" for text in (*found["differs"], *found["not_compared"])]
     return Group(escape(title), as_table(found), escape(below), *notes)
 
@@ -116,7 +110,7 @@ def as_table(found: Document) -> Table:
     """A line for each figure, with its gate."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
-    for heading in ("here", "gate of Kueue", "passed"):
+    for heading in ("here", words.GATE_OF_KUEUE, "passed"):
         table.add_column(heading, justify="right")
     for figure in found["figures"]:
         title = TITLES[figure["figure"]].format(escape(figure["class"]))
@@ -132,9 +126,9 @@ def as_table(found: Document) -> Table:
 
 
 TITLES = {
-    "wall": "wall time, virtual",
-    "usage": "usage of nominal quota, {}",
-    "admission": "mean time to admission, {}",
+    "wall": words.WALL_TIME,
+    "usage": words.USAGE_OF_QUOTA,
+    "admission": words.MEAN_TIME,
 }
 
 
@@ -144,9 +138,15 @@ def _shown(value: float, share: bool) -> str:
 
 def _tell(progress: KueueProgress) -> None:
     say(
-        f"{progress.at_ms / 1000:.1f} s in, {progress.created:,} of {progress.workloads:,} workloads came,"
-        f" {progress.admitted:,} run, {progress.ended:,} ended; {progress.cycles:,} cycles"
-        f" in {progress.took_seconds:.0f} s",
+        words.progress(
+            progress.at_ms / 1000,
+            progress.created,
+            progress.workloads,
+            progress.admitted,
+            progress.ended,
+            progress.cycles,
+            progress.took_seconds,
+        ),
         err=True,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from vsched.errors import BadInput, BadQuantity
+from vsched.lab.kueue import words
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.tree import Keyed, Listed, Node, Scalar, got, is_null, parse
@@ -48,7 +49,7 @@ class GeneratorFields:
         if node is None:
             return default or ""
         if not isinstance(node, Scalar) or (default is None and not node.text):
-            self.wrong(name, f"expected text, got {got(node)}")
+            self.wrong(name, words.expected_text(got(node)))
             return ""
         return node.text
 
@@ -58,7 +59,7 @@ class GeneratorFields:
         if found in choices:
             return found
         expected = ", ".join(word for word in choices if word)
-        self.wrong(name, f"{found!r} is not supported here (expected one of {expected})")
+        self.wrong(name, words.not_supported_here(found, expected))
         return default
 
     def whole(self, name: str, default: int | None = 0, least: int = 0, most: int = 10**9) -> int:
@@ -69,7 +70,7 @@ class GeneratorFields:
         text = node.text if isinstance(node, Scalar) else ""
         found = int(text.replace("_", "")) if _WHOLE.fullmatch(text) else None
         if found is None or not least <= found <= most:
-            self.wrong(name, f"expected a whole number from {least} to {most}, got {got(node)}")
+            self.wrong(name, words.expected_whole(least, most, got(node)))
             return max(least, default or 0)
         return found
 
@@ -91,7 +92,7 @@ class GeneratorFields:
             self.wrong(name, str(error))
             return 0
         if found < 0:
-            self.wrong(name, f"{text!r} is negative (expected 0 or more)")
+            self.wrong(name, words.negative(text))
         return max(0, found)
 
     def section(self, name: str) -> GeneratorFields | None:
@@ -105,7 +106,7 @@ class GeneratorFields:
         if node is None:
             return
         if not isinstance(node, Listed) or not node.items:
-            self.wrong(name, f"expected a list with at least one entry, got {got(node)}")
+            self.wrong(name, words.expected_list(got(node)))
             return
         for at, item in enumerate(node.items):
             yield GeneratorFields(item, f"{self._below(name)}[{at}]", self._problems)
@@ -118,14 +119,14 @@ class GeneratorFields:
         """Say of a field that it is not supported, where it has a value."""
         self._read.add(name)
         if self.has(name):
-            self.wrong(name, f"not supported: {why}")
+            self.wrong(name, words.not_supported(why))
 
     def end(self) -> None:
         """Say of each field that nobody has read that it is unknown."""
         for name, entry in self._entries.items():
             if name not in self._read:
                 known = ", ".join(sorted(self._read))
-                why = f"unknown field (expected one of {known}){did_you_mean(name, self._read)}"
+                why = words.unknown_field(known, did_you_mean(name, self._read))
                 self._problems.add(entry.line, self._below(name), why)
 
     def _below(self, name: str) -> str:
@@ -148,11 +149,11 @@ def read_fields(path: Path, problems: Problems, what: str, holds: str) -> Genera
             raw = file.read(MOST_BYTES + 1)
         text = raw.decode("utf-8-sig")
     except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror or error} (expected a {what})") from None
+        raise BadInput(words.cannot_be_read(path, error.strerror or error, what)) from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: not UTF-8: byte 0x{raw[error.start]:02x}") from None
     if len(raw) > MOST_BYTES:
-        raise BadInput(f"{path}: too large for a {what}: more than {MOST_BYTES // 1024} KiB")
+        raise BadInput(words.too_large(path, what, MOST_BYTES // 1024))
     root = parse(text, problems, what=what, holds=holds)
     problems.raise_if_any()
     assert root is not None, "a text without a document is a problem"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vsched.lab.kueue import words
 from vsched.lab.kueue.fields import GeneratorFields, read_fields
 from vsched.settings.reading.problems import Problems, did_you_mean
 
@@ -59,13 +60,13 @@ class Figure:
 def read_gates(path: Path, queues: Collection[str], workloads: Collection[str]) -> Gates:
     """The gates of a file for these classes of queues and workloads; raises BadInput with a line for each problem."""
     problems = Problems(str(path))
-    root = read_fields(path, problems, "range file of Kueue", "cmd and classes")
+    root = read_fields(path, problems, words.RANGE_FILE, words.CMD_AND_CLASSES)
     wall_ms, left_out = None, list[str]()
     if (cmd := root.section("cmd")) is not None:
         wall_ms = cmd.whole("maxWallMs", most=MOST_MS) or None
         for name in ("mCPU", "maxrss"):
             if cmd.whole(name, most=MOST_MS):
-                left_out.append(f"cmd.{name}: a limit of the process of Kueue in real time, so it is not compared")
+                left_out.append(words.limit_of_process(name))
         cmd.end()
     usage = _by_class(root.section("clusterQueueClassesMinUsage"), queues)
     admission = _by_class(root.section("wlClassesMaxAvgTimeToAdmissionMs"), workloads)
@@ -79,7 +80,7 @@ def _by_class(one: GeneratorFields | None, known: Collection[str]) -> dict[str, 
         return {}
     for name in one.names():
         if name not in known:
-            why = f"the generator has no such class (expected one of {', '.join(sorted(known))})"
+            why = words.no_such_class(", ".join(sorted(known)))
             one.wrong(name, f"{why}{did_you_mean(name, known)}")
     return {name: one.number(name) for name in one.names()}
 

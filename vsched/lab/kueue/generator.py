@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vsched.lab.kueue import words
 from vsched.lab.kueue.fields import GeneratorFields, read_fields
 from vsched.settings.reading.problems import Problems
 
@@ -20,7 +21,6 @@ NODE_GROUP = "tas-node-group"
 MOST_WORKLOADS, MOST_QUEUES, MOST_NODES = 1_000_000, 10_000, 100_000
 NODE_CPU, NODE_MEMORY, NODE_PODS = "96", "256Gi", "110"
 """What a node of a topology has unless the file says otherwise; the number of pods is fixed."""
-DEVICES = "devices of dynamic resource allocation are not made here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +177,15 @@ def _arrivals_of(queue: ClusterQueue) -> Iterator[Arrival]:
 def read_generator(path: Path) -> Generator:
     """The generator of a file; raises BadInput with a line for each problem."""
     problems = Problems(str(path))
-    root = read_fields(path, problems, "generator of Kueue", "cohorts")
+    root = read_fields(path, problems, words.GENERATOR, "cohorts")
     topology = _topology(root)
-    root.refuse("dra", DEVICES)
+    root.refuse("dra", words.NO_CLAIMS)
     sections = [*root.sections("cohorts")]
     cohorts = tuple(_cohort(one, topology) for one in sections)
     names = [cohort.class_name for cohort in cohorts]
     for at, one in enumerate(sections):
         if names[at] in names[:at]:
-            one.wrong("className", f"{names[at]!r} is there twice (expected a name for each set of cohorts)")
+            one.wrong("className", words.twice(names[at]))
     root.end()
     problems.raise_if_any()
     found = Generator(cohorts, topology)
@@ -208,7 +208,7 @@ def _check_size(found: Generator, root: GeneratorFields, problems: Problems) -> 
         problems.add(root.line_of("cohorts"), "cohorts", f"{workloads} workloads (expected 1 to {MOST_WORKLOADS})")
     if found.topology is not None and found.topology.nodes > MOST_NODES:
         line = root.line_of("topology")
-        problems.add(line, "topology", f"{found.topology.nodes} nodes (expected at most {MOST_NODES})")
+        problems.add(line, "topology", words.too_many_nodes(found.topology.nodes, MOST_NODES))
 
 
 # -- cohorts ----------------------------------------------------------------------------------------------------------
@@ -221,14 +221,14 @@ def _cohort(one: GeneratorFields, topology: Topology | None) -> CohortSet:
         tuple(_queues(terms, topology) for terms in one.sections("queuesSets")),
     )
     if len({terms.reclaims for terms in found.queues}) > 1:
-        one.wrong("queuesSets", "reclaimWithinCohort differs within a cohort (expected the same for all of its queues)")
+        one.wrong("queuesSets", words.RECLAIM_DIFFERS)
     one.end()
     return found
 
 
 def _queues(one: GeneratorFields, topology: Topology | None) -> QueuesSet:
-    one.refuse("deviceNominalQuota", DEVICES)
-    one.refuse("deviceBorrowingLimit", DEVICES)
+    one.refuse("deviceNominalQuota", words.NO_CLAIMS)
+    one.refuse("deviceBorrowingLimit", words.NO_CLAIMS)
     found = QueuesSet(
         one.text("className", None),
         one.whole("count", None),
@@ -253,7 +253,7 @@ def _workloads(one: GeneratorFields, topology: Topology | None) -> WorkloadsSet:
 
 
 def _template(one: GeneratorFields, topology: Topology | None) -> WorkloadTemplate:
-    one.refuse("devices", DEVICES)
+    one.refuse("devices", words.NO_CLAIMS)
     constraint = one.choice("tasConstraint", (REQUIRED, PREFERRED, BALANCED, ""), "")
     found = WorkloadTemplate(
         one.text("className", None),
@@ -268,17 +268,17 @@ def _template(one: GeneratorFields, topology: Topology | None) -> WorkloadTempla
     if not found.level:
         for name in ("podCount", "tasConstraint", "sliceSize"):
             if one.has(name):
-                one.wrong(name, "has no effect without tasLevel, which is missing")
+                one.wrong(name, words.WITHOUT_LEVEL)
     elif topology is None:
-        one.wrong("tasLevel", "there is no topology in this file")
+        one.wrong("tasLevel", words.NO_TOPOLOGY)
     elif found.level not in (labels := [level.label for level in topology.levels]):
-        one.wrong("tasLevel", f"{found.level!r} is no level of the topology (expected one of {', '.join(labels)})")
+        one.wrong("tasLevel", words.no_level(found.level, ", ".join(labels)))
     if constraint == BALANCED and not found.slice_size:
-        one.wrong("sliceSize", "expected how many pods of a balanced workload have to be together")
+        one.wrong("sliceSize", words.HOW_MANY_TOGETHER)
     elif constraint == BALANCED and found.pods % found.slice_size:
-        one.wrong("sliceSize", f"expected a divisor of podCount, which is {found.pods}")
+        one.wrong("sliceSize", words.no_divisor(found.pods))
     elif constraint != BALANCED and found.slice_size:
-        one.wrong("sliceSize", "has no effect unless tasConstraint is balanced")
+        one.wrong("sliceSize", words.NOT_BALANCED)
     one.end()
     return found
 
@@ -296,12 +296,12 @@ def _topology(root: GeneratorFields) -> Topology | None:
         flavor.text("name", None)
         of, label = flavor.text("topologyName"), flavor.text("nodeLabel")
         if of != name:
-            flavor.wrong("topologyName", f"expected the name of the topology, {name!r}, got {of!r}")
+            flavor.wrong("topologyName", words.other_topology(name, of))
         elif of and label != NODE_GROUP:
-            flavor.wrong("nodeLabel", f"expected {NODE_GROUP!r}, the label that all nodes have, got {label!r}")
+            flavor.wrong("nodeLabel", words.other_label(NODE_GROUP, label))
         flavor.end()
     elif one is not None:
-        root.wrong("topology", "no resource flavor uses it (expected resourceFlavor.topologyName)")
+        root.wrong("topology", words.NOT_USED)
     return found
 
 
@@ -314,7 +314,7 @@ def _levels(one: GeneratorFields) -> Topology:
             Level(level.text("name", None), level.whole("count", None, least=1), level.text("nodeLabel", None))
         )
         if at < len(sections) - 1:
-            level.refuse("capacity", "only nodes, the last level, have a capacity")
+            level.refuse("capacity", words.NO_CAPACITY)
         elif (capacity := level.section("capacity")) is not None:
             capacity.milli("cpu", NODE_CPU)
             capacity.milli("memory", NODE_MEMORY)
@@ -322,9 +322,9 @@ def _levels(one: GeneratorFields) -> Topology:
             capacity.end()
         level.end()
     if len(levels) < 2:
-        one.wrong("levels", "expected two levels at least")
+        one.wrong("levels", words.TWO_LEVELS)
     for kind in ("name", "label"):
         values = [getattr(level, kind) for level in levels]
         if len(set(values)) < len(values):
-            one.wrong("levels", f"two levels have the same {'name' if kind == 'name' else 'nodeLabel'}")
+            one.wrong("levels", words.same_levels("name" if kind == "name" else "nodeLabel"))
     return Topology(tuple(levels), cpu, memory)

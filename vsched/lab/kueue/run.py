@@ -20,6 +20,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.effects import decided
 from vsched.framework.trace import Trace
+from vsched.lab.kueue import words
 from vsched.lab.kueue.accounts import KueueAccounts
 from vsched.lab.kueue.generator import Arrival, Generator
 from vsched.lab.kueue.objects import (
@@ -194,7 +195,7 @@ class KueueReplay:
             if not self._carry_out(report):
                 return
             self._report()
-        raise Unavailable(f"{ROUNDS} cycles at one moment, and each evicts again: this policy comes to no rest")
+        raise Unavailable(words.comes_to_no_rest(ROUNDS))
 
     def _cycle(self) -> CycleReport:
         """What a cycle decides, without what it would say of those that wait, which nobody reads here."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from vsched.lab.sender import Obj
+from vsched.lab.soak import words
 
 
 def key_of(obj: Obj) -> str:
@@ -23,7 +24,7 @@ def wrong(pods: Sequence[Obj], claims: Sequence[Obj], volume_claims: Sequence[Ob
 
 
 def _lacks_volumes(pod: Obj, disks: Mapping[str, Obj]) -> Iterator[str]:
-    where = f"{key_of(pod)} is on {pod['spec']['nodeName']}"
+    where = words.is_on(key_of(pod), pod["spec"]["nodeName"])
     for volume in pod["spec"].get("volumes") or ():
         if "ephemeral" in volume:
             name = f"{pod['metadata']['name']}-{volume['name']}"
@@ -33,7 +34,7 @@ def _lacks_volumes(pod: Obj, disks: Mapping[str, Obj]) -> Iterator[str]:
             continue
         claim = disks.get(f"{pod['metadata']['namespace']}/{name}")
         if claim is None or not claim["spec"].get("volumeName"):
-            yield f"{where}, and the volume claim {name} is not bound"
+            yield words.volume_not_bound(where, name)
 
 
 def _lacks_devices(pod: Obj, claims: Mapping[str, Obj]) -> Iterator[str]:
@@ -42,14 +43,14 @@ def _lacks_devices(pod: Obj, claims: Mapping[str, Obj]) -> Iterator[str]:
     for asked in pod["spec"].get("resourceClaims") or ():
         name = asked.get("resourceClaimName") or made.get(asked["name"])
         status = (claims.get(f"{pod['metadata']['namespace']}/{name}") or {}).get("status") or {}
-        where = f"{key_of(pod)} is on {node}, and the claim {name}"
+        where = words.has_claim(key_of(pod), node, name)
         results = _results(status)
         if not results or any(each["pool"] != node for each in results):
-            yield f"{where} has no devices there"
+            yield words.no_devices(where)
         group = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
         users = status.get("reservedFor") or ()
         if all(each["uid"] != uid and not (_is_group(each) and each["name"] == group) for each in users):
-            yield f"{where} is not reserved for it"
+            yield words.not_reserved(where)
 
 
 def _results(status: Obj) -> Sequence[Obj]:
@@ -62,7 +63,7 @@ def _twice(claims: Iterable[Obj]) -> Iterator[str]:
         for each in _results(claim.get("status") or {}):
             device = each["driver"], each["pool"], each["device"]
             if device in seen:
-                yield f"{'/'.join(device)} belongs to {seen[device]} and to {key_of(claim)}"
+                yield words.two_owners("/".join(device), seen[device], key_of(claim))
             seen[device] = key_of(claim)
 
 
@@ -89,10 +90,10 @@ def _in_vain(claim: Obj, placed: Mapping[str, bool]) -> Iterator[str]:
     for user in users:
         known = f"{claim['metadata']['namespace']}/{user['name']}" if _is_group(user) else user["uid"]
         if not placed.get(known):
-            state = "which has no node" if known in placed else "which is gone"
-            yield f"{key_of(claim)} is reserved for {user['name']}, {state}"
+            state = words.WITHOUT_NODE if known in placed else words.IS_GONE
+            yield words.reserved_for(key_of(claim), user["name"], state)
     if status.get("allocation") and not users:
-        yield f"{key_of(claim)} has devices for nobody"
+        yield words.devices_for_nobody(key_of(claim))
 
 
 def _is_group(consumer: Obj) -> bool:

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from vsched.cli.flags.periods import Period
 from vsched.errors import BadInput, Unavailable
+from vsched.lab.soak import words
 from vsched.lab.soak.churn import Rate, cpus_used
 from vsched.lab.soak.kills import FOLLOWED_SECONDS, Killing
 from vsched.lab.soak.run import NODE_CPUS, SoakSettings, soak
@@ -51,7 +52,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     try:
         keep.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"--keep: {keep}: cannot be made: {error.strerror}") from None
+        raise BadInput(words.cannot_be_made(keep, error.strerror)) from None
     yield keep
 
 
@@ -101,15 +102,12 @@ def command(
 ) -> None:
     """Run work for long while requests fail and daemons are killed, and check every guarantee."""
     if shards > 1 and daemons == 1:
-        raise BadInput("--shards: one daemon decides for all of them anyway (expected --daemons 2 or more)")
+        raise BadInput(words.ONE_DECIDES)
     if kills is not None and kill_every is None:
-        raise BadInput("--kills: nothing is killed (expected --kill-every with it)")
+        raise BadInput(words.NOTHING_KILLED)
     used, room = cpus_used(pods_per_minute), FULLEST * nodes * NODE_CPUS
     if used > room:
-        raise BadInput(
-            f"{pods_per_minute:g} pods a minute hold {used:.0f} cpus, {nodes} nodes have room for {room:.0f}:"
-            f" expected --nodes {int(used / FULLEST / NODE_CPUS) + 1} or more"
-        )
+        raise BadInput(words.too_few_nodes(pods_per_minute, used, nodes, room, int(used / FULLEST / NODE_CPUS) + 1))
     if faults is not None:
         read_faults(faults)
     if kills is not None and kill_every is not None:
@@ -137,4 +135,4 @@ def command(
         Console().print(as_table(result))
     if result["violations"]:
         broken = ", ".join(f"{count} x {promise}" for promise, count in result["violations"].items())
-        raise Unavailable(f"promises were broken: {broken}")
+        raise Unavailable(words.promises_broken(broken))

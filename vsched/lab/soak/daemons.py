@@ -14,11 +14,12 @@ from typing import Any
 
 import orjson
 
-from vsched.daemon.words import log as words
+from vsched.daemon.words import log as log_words
 from vsched.errors import VschedError
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.lab.children import Child, child, free_port
+from vsched.lab.soak import words
 from vsched.lab.soak.outcomes import Violations
 from vsched.together import together
 
@@ -27,7 +28,7 @@ AGAIN_SECONDS = 0.2
 POLL_SECONDS = 0.05
 LONGEST_LINE = 300
 MOST_WARNINGS = 200
-LOST = words.LEASE_LOST
+LOST = log_words.LEASE_LOST
 """The last warning of a daemon that ends because it may have lost the Lease."""
 
 
@@ -101,9 +102,9 @@ class SoakDaemon:
             event = str(found.get("event", ""))
             if rule := rule_violated(found):
                 said = f"{self.name}, session {found.get('session')}: {found.get('says')}"
-                self._violations.add(f"rule violated ({rule})", said[:LONGEST_LINE])
+                self._violations.add(words.rule_violated(rule), said[:LONGEST_LINE])
             elif complaint := complaint_of(found):
-                self._violations.add("error in a log", f"{self.name}: {complaint}"[:LONGEST_LINE])
+                self._violations.add(words.ERROR_IN_LOG, f"{self.name}: {complaint}"[:LONGEST_LINE])
             elif found.get("level") == "warning" and (event in self._warnings or len(self._warnings) < MOST_WARNINGS):
                 self._warnings[event] += 1
 
@@ -164,7 +165,7 @@ def complaint_of(record: Mapping[str, Any]) -> str:
 
 def rule_violated(record: Mapping[str, Any]) -> str:
     """The rule that a session violates, by a line of a log; empty for other lines."""
-    return str(record.get("rule", "")) if record.get("event") == words.VIOLATED else ""
+    return str(record.get("rule", "")) if record.get("event") == log_words.VIOLATED else ""
 
 
 def _records(log: Path) -> Iterator[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LEASES
+from vsched.lab.soak import words
 from vsched.lab.soak.daemons import POLL_SECONDS, SoakDaemon, leaders_of, until
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 
@@ -91,11 +92,11 @@ class Killer:
             led = time.perf_counter() + AFTERGLOW_SECONDS
         await ended
         if led is None:
-            self._violations.add("nobody followed", f"nobody else led within {FOLLOWED_SECONDS:.0f} s of a kill")
+            self._violations.add("nobody followed", words.nobody_led(FOLLOWED_SECONDS))
             return
         bound = self._first_after(led)
         if not await until(lambda: bound() is not None, FOLLOWED_SECONDS):
-            self._violations.add("nobody followed", f"no binding within {FOLLOWED_SECONDS:.0f} s of a new leader")
+            self._violations.add("nobody followed", words.no_binding(FOLLOWED_SECONDS))
             return
         found = bound()
         assert found is not None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from vsched.kube.watch.deltas import Delta
 from vsched.lab.outcomes import PodEntry, PodOutcomes, PodSeen
+from vsched.lab.soak import words
 
 RECENT = 20_000
 """More than the pods that are bound before the first of them is read."""
@@ -75,10 +76,10 @@ class SoakOutcomes(PodOutcomes):
         self._used[node] += entry.gang.cpus
         if self._used[node] > self._node_cpus:
             used = f"{self._used[node]} of {self._node_cpus} cpus"
-            self.violations.add("node over its size", f"{node} holds {used} with {key}")
+            self.violations.add(words.OVER_ITS_SIZE, f"{node} holds {used} with {key}")
 
     def _moved(self, key: str, entry: PodEntry, node: str) -> None:
-        self.violations.add("bound twice", f"{key} was on {entry.node} and is on {node or 'none'}")
+        self.violations.add("bound twice", words.was_on(key, entry.node, node or "none"))
 
     def _ended(self, entry: PodEntry) -> None:
         super()._ended(entry)

@@ -29,6 +29,7 @@ from vsched.lab.children import ClusterChild, cluster_child
 from vsched.lab.claiming import fixtures
 from vsched.lab.outcomes import pod_watch, spread_ms
 from vsched.lab.sender import Sender
+from vsched.lab.soak import words
 from vsched.lab.soak.churn import NAMESPACES, Rate, SoakUsers
 from vsched.lab.soak.claims import for_nobody, wrong
 from vsched.lab.soak.daemons import SoakDaemon, leader_of, until
@@ -145,8 +146,8 @@ class Soak:
         deadline = time.perf_counter() + READY_SECONDS
         while await leader_of(self._daemons) is None:
             if time.perf_counter() > deadline:
-                problem = "; ".join(self.violations.first.get("daemon died", ["none says that it leads"]))
-                raise Unavailable(f"no daemon was ready within {READY_SECONDS:.0f} s: {problem}")
+                problem = "; ".join(self.violations.first.get("daemon died", [words.NONE_LEADS]))
+                raise Unavailable(words.none_ready(READY_SECONDS, problem))
             await asyncio.sleep(0.1)
 
     async def _offer_claims(self) -> None:
@@ -171,8 +172,8 @@ class Soak:
             (await self._client.list(kind.path()))["items"] for kind in (PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS)
         ]
         return [
-            *(("pod without its claims", each) for each in wrong(pods, claims, disks)),
-            *(("claim for nobody", each) for each in for_nobody(pods, claims)),
+            *((words.WITHOUT_CLAIMS, each) for each in wrong(pods, claims, disks)),
+            *((words.CLAIM_FOR_NOBODY, each) for each in for_nobody(pods, claims)),
         ]
 
     # -- while it runs
@@ -195,17 +196,15 @@ class Soak:
 
     def _judge(self) -> None:
         for pod in self.outcomes.never_bound():
-            self.violations.add("never bound", f"{pod} waited {PATIENCE_SECONDS:.0f} s more when no work came any more")
+            self.violations.add("never bound", words.waited(pod, PATIENCE_SECONDS))
         for gang in self.outcomes.partial():
-            self.violations.add("partial gang", f"{gang} has some of its pods bound and others not")
+            self.violations.add("partial gang", words.partly_bound(gang))
         for name, found in self._trends().items():
             if found["grows"]:
-                problem = (
-                    f"{name} rose by {found['rise']:.1f} from {found['first']:.1f}, {found['per_minute']:.2f} a minute"
-                )
+                problem = words.rose(name, found["rise"], found["first"], found["per_minute"])
                 self.violations.add("growth", problem)
         if self.churn.problems:
-            problem = f"{self.churn.problems} requests of the users failed, the last: {self.churn.last_problem}"
+            problem = words.requests_failed(self.churn.problems, self.churn.last_problem)
             self.violations.add("user's request", problem)
 
     def _trends(self) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-UNITS = {"rss_mb": "memory (MB)", "fds": "open files", "tasks": "tasks", "series": "series of metrics"}
+from vsched.lab.soak import words
+
+UNITS = {"rss_mb": "memory (MB)", "fds": "open files", "tasks": "tasks", "series": words.SERIES}
 KILLS = {
-    "kill_to_leader_seconds": "kill to the next leader",
-    "leader_to_binding_seconds": "next leader to its first binding",
-    "kill_to_binding_seconds": "kill to the next binding",
+    "kill_to_leader_seconds": words.KILL_TO_LEADER,
+    "leader_to_binding_seconds": words.LEADER_TO_BINDING,
+    "kill_to_binding_seconds": words.KILL_TO_BINDING,
 }
 MOST_WARNINGS = 15
 
@@ -36,7 +38,7 @@ def as_table(result: Mapping[str, Any]) -> RenderableType:
         parts += ["", *result["faults"]]
     warnings = list(result["warnings"].items())
     if warnings:
-        parts += ["", "warnings of the daemons:"]
+        parts += ["", words.WARNINGS]
         parts += [f"  {count:>7,}  {event}" for event, count in warnings[:MOST_WARNINGS]]
     for promise, count in result["violations"].items():
         parts += ["", f"broken: {promise}, {count} times", *(f"  {line}" for line in result["told"][promise])]
@@ -49,13 +51,13 @@ def _figures(result: Mapping[str, Any]) -> Table:
     table.add_column(justify="right")
     latency = result["latency_ms"]
     table.add_row("seconds", f"{result['seconds']:,.0f}")
-    table.add_row("pods created, bound, finished", "{created:,}, {bound:,}, {finished:,}".format(**result))
-    table.add_row("pods evicted, works taken back", "{evicted:,}, {cancelled_works:,}".format(**result))
-    table.add_row("creation to binding, p50 / p99 (ms)", f"{latency['p50']:,.0f} / {latency['p99']:,.0f}")
-    table.add_row("pods never bound, gangs left partial", "{waiting}, {partial_gangs}".format(**result))
-    table.add_row("sessions checked against the rules", "{checked_sessions:,}".format(**result))
+    table.add_row(words.PODS_CREATED, "{created:,}, {bound:,}, {finished:,}".format(**result))
+    table.add_row(words.PODS_EVICTED, "{evicted:,}, {cancelled_works:,}".format(**result))
+    table.add_row(words.CREATION_TO_BINDING, f"{latency['p50']:,.0f} / {latency['p99']:,.0f}")
+    table.add_row(words.NEVER_BOUND, "{waiting}, {partial_gangs}".format(**result))
+    table.add_row(words.SESSIONS_CHECKED, "{checked_sessions:,}".format(**result))
     if result["answers"]:
-        table.add_row("questions answered: page, explanations, dumps", f"{result['answers']:,}")
+        table.add_row(words.QUESTIONS_ANSWERED, f"{result['answers']:,}")
     if result["kills"]:
         table.add_row("daemons killed", f"{result['kills']:,}")
         for key, label in KILLS.items():
@@ -64,7 +66,7 @@ def _figures(result: Mapping[str, Any]) -> Table:
                     f"{label}, p50 / p99 / max (s)", "{p50:.2f} / {p99:.2f} / {max:.2f}".format(**result[key])
                 )
     if result["gave_up"]:
-        table.add_row("leaders that gave up", f"{result['gave_up']:,}")
+        table.add_row(words.LEADERS_GAVE_UP, f"{result['gave_up']:,}")
     return table
 
 
@@ -75,7 +77,7 @@ def _growth(trends: Mapping[str, Any]) -> Table:
         table.add_column(column, justify="left" if not column else "right")
     for name, label in UNITS.items():
         found = trends[name]
-        verdict = ("grows" if found["grows"] else "flat") if found["judged"] else "too short to say"
+        verdict = ("grows" if found["grows"] else "flat") if found["judged"] else words.TOO_SHORT
         numbers = (f"{found[key]:,.1f}" for key in ("first", "last", "peak"))
         table.add_row(label, *numbers, f"{found['per_minute']:+.3f}", verdict)
     return table

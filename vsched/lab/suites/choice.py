@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from vsched.errors import BadInput
+from vsched.lab.suites import words
 from vsched.lab.suites.operations import Workload
 from vsched.lab.suites.reading import read_suite
 
@@ -24,10 +25,7 @@ def chosen(files: Sequence[Path], patterns: Sequence[str], labels: Sequence[str]
         )
         known = sorted({label for each in every for label in each.labels})
         names = ", ".join(dict.fromkeys(each.case for each in every))
-        raise BadInput(
-            f"{', '.join(map(str, files))}: no workload fits {wanted} "
-            f"(expected one of the cases {names}, and of the labels {', '.join(known) or 'none'})"
-        )
+        raise BadInput(words.no_workload(", ".join(map(str, files)), wanted, names, ", ".join(known) or "none"))
     return found
 
 

@@ -18,6 +18,7 @@ import orjson
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.lab.suites import words
 from vsched.lab.suites.objects import key_of
 from vsched.lab.suites.place import Action, NotPlaced, SuiteCluster, UnclaimedDevices
 from vsched.lab.suites.templates import Obj
@@ -124,7 +125,7 @@ class CoreCluster(SuiteCluster):
     async def update(self, found: Obj) -> None:
         before = self.objects[found["kind"]].get(key_of(found))
         if before is None:
-            raise NotPlaced(f"{found['kind']} {key_of(found)} cannot be updated: there is none")
+            raise NotPlaced(words.cannot_be_updated(found["kind"], key_of(found)))
         kept = {name: before["metadata"][name] for name in ("uid", "creationTimestamp")}
         found["metadata"] |= kept
         if found["kind"] == "Pod":
@@ -175,7 +176,7 @@ class CoreCluster(SuiteCluster):
             if await self._due() or idle < IDLE_CYCLES:
                 continue
             if not self._intervals or self._intervals[0][0] > patient_until:
-                raise NotPlaced(f"{waiting - allowed:,} of {len(keys):,} pods were not placed")
+                raise NotPlaced(words.not_placed(waiting - allowed, len(keys)))
             self._clock = self._intervals[0][0]
             await self._due()
             idle = 0

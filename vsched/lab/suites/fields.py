@@ -10,6 +10,7 @@ import yaml
 
 from vsched import files
 from vsched.errors import BadInput
+from vsched.lab.suites import words
 from vsched.model.amounts.durations import parse_duration
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep, not_yaml
 
@@ -25,16 +26,16 @@ def read_yaml(path: Path) -> yaml.Node:
     try:
         text = files.text(path)
     except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise BadInput(words.cannot_be_read(path, error.strerror or error)) from None
     if is_too_deep(text):
-        raise BadInput(f"{path}: nested too deeply (expected a list of test cases)")
+        raise BadInput(words.cases_nested(path))
     try:
         check_aliases(text)
         root = yaml.compose(text, Loader=KubernetesLoader)
     except yaml.YAMLError as error:
         raise not_yaml(path, error) from None
     if root is None:
-        raise BadInput(f"{path}: empty (expected a list of test cases)")
+        raise BadInput(words.empty(path))
     return root
 
 
@@ -69,7 +70,7 @@ class Value:
             number = float(self.plain())
             if number >= least:
                 return number
-        raise self.refuse(f"a number of at least {least:g}")
+        raise self.refuse(words.at_least(least))
 
     def count(self, least: int = 0) -> int:
         """A whole number that is at least ``least``."""
@@ -77,19 +78,19 @@ class Value:
             number = int(self.plain())
             if number >= least:
                 return number
-        raise self.refuse(f"a whole number of at least {least}")
+        raise self.refuse(words.whole_at_least(least))
 
     def flag(self) -> bool:
         """``true`` or ``false``."""
         if isinstance(self.node, yaml.ScalarNode) and self.node.tag == _FLAG:
             return bool(self.plain())
-        raise self.refuse("true or false")
+        raise self.refuse(words.TRUE_OR_FALSE)
 
     def seconds(self) -> float:
         """A duration such as ``10s`` or ``500ms``."""
         found = parse_duration(self.text())
         if found is None or found < 0:
-            raise self.refuse("a duration such as 10s")
+            raise self.refuse(words.A_DURATION)
         return found
 
     def items(self) -> list[Value]:
@@ -111,7 +112,7 @@ class Value:
             name = str(key.value)
             below = Value(self.file, f"{self.path}.{name}" if self.path else name, value)
             if name in found:
-                raise BadInput(f"{self.file}:{key.start_mark.line + 1}: {below.path}: the same key twice")
+                raise BadInput(words.same_key(self.file, key.start_mark.line + 1, below.path))
             found[name] = below
         return found
 
@@ -125,7 +126,7 @@ class Value:
         try:
             return loader.construct_document(self.node)
         except (yaml.YAMLError, ValueError) as error:
-            raise BadInput(f"{self.where}: cannot be read: {' '.join(str(error).split())}") from None
+            raise BadInput(words.cannot_be_read(self.where, " ".join(str(error).split()))) from None
         finally:
             loader.dispose()
 
@@ -157,7 +158,7 @@ class SuiteFields:
         """The value of a key that has to be there."""
         found = self._left.pop(key, None)
         if found is None:
-            raise BadInput(f"{self.value.where}: {key} is missing")
+            raise BadInput(words.missing(self.value.where, key))
         return read(found)
 
     def param(self, key: str, read: Callable[[Value], T], default: D) -> T | D:
@@ -168,7 +169,7 @@ class SuiteFields:
             return default if direct is None else read(direct)
         name = named.text().removeprefix("$")
         if name not in self.params:
-            raise BadInput(f"{named.where} is {named.text()!r}: the workload has no parameter of this name")
+            raise BadInput(words.no_parameter(named.where, named.text()))
         self.used.add(name)
         return read(self.params[name])
 

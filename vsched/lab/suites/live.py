@@ -23,6 +23,7 @@ from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector
 from vsched.lab.children import Stage, beside, cpu_seconds_of, daemon_child, scratch, stage
 from vsched.lab.outcomes import PodSeen
+from vsched.lab.suites import words
 from vsched.lab.suites.objects import CLUSTER_WIDE
 from vsched.lab.suites.operations import Workload
 from vsched.lab.suites.perform import Performer
@@ -94,7 +95,7 @@ class LiveCluster(SuiteCluster):
         return self._resources[kind].path(metadata.get("namespace", "")), orjson.dumps(found)
 
     async def update(self, found: Obj) -> None:
-        raise LeftOut("updateAny is done in the core alone")
+        raise LeftOut(words.IN_CORE_ALONE)
 
     async def delete(self, kind: str, keys: Iterable[str]) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -131,7 +132,7 @@ class LiveCluster(SuiteCluster):
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     await self._moved.wait()
             except TimeoutError:
-                raise NotPlaced(f"{len(left) - allowed:,} of {len(keys):,} pods were not placed") from None
+                raise NotPlaced(words.not_placed(len(left) - allowed, len(keys))) from None
             await asyncio.sleep(COUNT_SECONDS * len(left))
             left = self.pods.unbound(left)
 
@@ -143,7 +144,7 @@ class LiveCluster(SuiteCluster):
                 if _attempted(pod):
                     left.discard(f"{pod['metadata']['namespace']}/{pod['metadata']['name']}")
             if left and self.now() > deadline:
-                raise NotPlaced(f"{len(left):,} of {len(keys):,} pods were not tried")
+                raise NotPlaced(words.not_tried(len(left), len(keys)))
             await asyncio.sleep(POLL_SECONDS if left else 0)
 
     async def sleep(self, seconds: float) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from vsched.lab.suites import words
 from vsched.lab.suites.fields import SuiteFields, Value
 from vsched.lab.suites.operations import (
     AllocateClaims,
@@ -55,11 +56,11 @@ def read_operation(fields: SuiteFields, at: int, folder: Path, pods: Path | None
     opcode = fields.need("opcode", Value.text)
     read = _OPERATIONS.get(opcode)
     if read is None:
-        raise UnknownOperation(f"{fields.value.where}: the operation {opcode} is not known here")
+        raise UnknownOperation(words.unknown_operation(fields.value.where, opcode))
     found = read(fields, OperationPlace(at, folder, pods))
     used |= fields.used
     for rest in fields.rest():
-        raise UnknownOperation(f"{rest.where}: this field of {opcode} is not known here")
+        raise UnknownOperation(words.unknown_field(rest.where, opcode))
     return found
 
 
@@ -108,7 +109,7 @@ def _allocatable(value: Value) -> tuple[dict[str, str], dict[str, int], tuple[st
 
 def _nothing_else(fields: SuiteFields) -> None:
     for rest in fields.rest():
-        raise UnknownOperation(f"{rest.where}: not known here")
+        raise UnknownOperation(words.not_known(rest.where))
 
 
 def _create_namespaces(fields: SuiteFields, context: OperationPlace) -> CreateNamespaces:
@@ -142,7 +143,7 @@ def _create_pod_sets(fields: SuiteFields, context: OperationPlace) -> CreatePodS
         below = SuiteFields(value, fields.params)
         found = read_operation(below, context.at, context.folder, context.pods, fields.used)
         if not isinstance(found, CreatePods):
-            raise value.refuse("an operation createPods")
+            raise value.refuse(words.AN_OPERATION)
         return found
 
     return CreatePodSets(count=count, prefix=prefix, pods=fields.need("createPodsOp", inner))

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vsched.lab.suites import words
 from vsched.lab.suites.objects import allocation_of, key_of, matches
 from vsched.lab.suites.operations import Labels
 from vsched.lab.suites.templates import Obj
@@ -181,10 +182,10 @@ class UnclaimedDevices:
         requests = claim["spec"]["devices"]["requests"]
         exactly = requests[0].get("exactly") or {}
         if len(requests) != 1 or not exactly or exactly.get("selectors") or exactly.get("count", 1) != 1:
-            raise LeftOut("allocResourceClaims is done for claims of one device of any kind only")
+            raise LeftOut(words.ONE_DEVICE_ONLY)
         device = next(self._left, None)
         if device is None:
-            raise LeftOut(f"allocResourceClaims: no device of a node is left for {key_of(claim)}")
+            raise LeftOut(words.no_device_left(key_of(claim)))
         return allocation_of(claim, device)
 
     def _every(self) -> Iterator[tuple[str, str, str]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vsched.errors import BadInput
+from vsched.lab.suites import words
 from vsched.lab.suites.fields import SuiteFields, Value, read_yaml
 from vsched.lab.suites.opcodes import UnknownOperation, read_operation
 from vsched.lab.suites.operations import Operation, SuiteThreshold, Workload
@@ -23,7 +24,7 @@ def read_suite(path: Path) -> list[Workload]:
     cases = Value(path, "", read_yaml(path)).items()
     found = [workload for case in cases for workload in _workloads(case)]
     if not found:
-        raise BadInput(f"{path}: no workloads (expected a list of test cases with workloads)")
+        raise BadInput(words.no_workloads(path))
     return found
 
 
@@ -84,14 +85,14 @@ def _workload(case: _Case, value: Value) -> Workload:
 
 def _notes(case: _Case, left_out: str, params: Mapping[str, Value], used: set[str]) -> Iterator[str]:
     if case.configuration:
-        yield f"{case.configuration}, a configuration of kube-scheduler, is not used"
+        yield words.configuration_not_used(case.configuration)
     unused = sorted(params.keys() - used)
     if unused and not left_out:
-        yield f"no operation uses {', '.join(unused)}"
+        yield words.not_used(", ".join(unused))
 
 
 def _unknown(fields: SuiteFields) -> str:
-    return next((f"{each.where}: not known here" for each in fields.rest()), "")
+    return next((words.not_known(each.where) for each in fields.rest()), "")
 
 
 def _gates(value: Value) -> dict[str, bool]:

@@ -10,6 +10,7 @@ import msgspec
 
 from vsched.daemon.system.tuning import tuned
 from vsched.framework.policy import Policy
+from vsched.lab.suites import words
 from vsched.lab.suites.core import CoreCluster
 from vsched.lab.suites.operations import (
     Churn,
@@ -123,7 +124,7 @@ async def _result(workload: Workload, perform: Perform) -> Result:
     measured = tuple(
         Measurement(name=each.name, pods=each.bound, seconds=each.seconds, cpu_seconds=each.used) for each in meters
     )
-    nothing = "" if any(each.pods for each in measured) else "no pods are measured"
+    nothing = "" if any(each.pods for each in measured) else words.NO_PODS_MEASURED
     return Result(workload=workload, measured=measured, left_out=nothing, seconds=perf_counter() - began)
 
 

@@ -17,6 +17,7 @@ import yaml
 
 from vsched import files
 from vsched.errors import BadInput
+from vsched.lab.suites import words
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep, not_yaml
 
 Obj = dict[str, Any]
@@ -40,9 +41,9 @@ class Template:
         try:
             self._text = files.text(path)
         except OSError as error:
-            raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+            raise BadInput(words.cannot_be_read(path, error.strerror or error)) from None
         if is_too_deep(self._text):
-            raise BadInput(f"{path}: nested too deeply (expected a Kubernetes object)")
+            raise BadInput(words.object_nested(path))
         self._has_actions = _ACTION.search(self._text) is not None
         self._plain = self._read(self._filled(0, 1))
 
@@ -62,14 +63,14 @@ class Template:
 
         def fill(found: re.Match[str]) -> str:
             try:
-                words = _WORD.findall(found[1])
-                value = _value(words, numbers)
-                if words:
-                    raise LookupError(words[0])
+                parts = _WORD.findall(found[1])
+                value = _value(parts, numbers)
+                if parts:
+                    raise LookupError(parts[0])
             except (LookupError, ValueError, ZeroDivisionError) as error:
                 line = self._text.count("\n", 0, found.start()) + 1
-                problem = f"{self.path}:{line}: {found[0]} cannot be filled in ({error})"
-                raise BadInput(f"{problem}: expected .Index, .Count and {', '.join(FUNCTIONS)}") from None
+                problem = words.cannot_be_filled(self.path, line, found[0], error)
+                raise BadInput(words.expected_values(problem, ", ".join(FUNCTIONS))) from None
             return str(value)
 
         return _ACTION.sub(fill, self._text)
@@ -81,7 +82,7 @@ class Template:
         except (yaml.YAMLError, ValueError) as error:
             raise not_yaml(self.path, error) from None
         if not isinstance(found, dict) or not isinstance(found.get("kind"), str):
-            raise BadInput(f"{self.path}: no object (expected one Kubernetes object with apiVersion and kind)")
+            raise BadInput(words.no_object(self.path))
         for key in ("metadata", "spec", "status"):
             if not isinstance(found.get(key) or {}, dict):
                 raise BadInput(f"{self.path}: {key} is {found[key]!r}: expected a mapping")
@@ -89,30 +90,30 @@ class Template:
         return found
 
 
-def _value(words: list[str], numbers: Mapping[str, int]) -> int:
-    """The value of the words in front, which are taken off the list."""
-    if not words:
-        raise LookupError("it ends too early")
-    word = words.pop(0)
+def _value(parts: list[str], numbers: Mapping[str, int]) -> int:
+    """The value of the parts in front, which are taken off the list."""
+    if not parts:
+        raise LookupError(words.ENDS_TOO_EARLY)
+    word = parts.pop(0)
     if word in FUNCTIONS:
-        return FUNCTIONS[word](_operand(words, numbers), _operand(words, numbers))
-    words.insert(0, word)
-    return _operand(words, numbers)
+        return FUNCTIONS[word](_operand(parts, numbers), _operand(parts, numbers))
+    parts.insert(0, word)
+    return _operand(parts, numbers)
 
 
-def _operand(words: list[str], numbers: Mapping[str, int]) -> int:
-    if not words:
-        raise LookupError("it ends too early")
-    word = words.pop(0)
+def _operand(parts: list[str], numbers: Mapping[str, int]) -> int:
+    if not parts:
+        raise LookupError(words.ENDS_TOO_EARLY)
+    word = parts.pop(0)
     if word == "(":
-        value = _value(words, numbers)
-        if not words or words.pop(0) != ")":
-            raise LookupError("a parenthesis is not closed")
+        value = _value(parts, numbers)
+        if not parts or parts.pop(0) != ")":
+            raise LookupError(words.NOT_CLOSED)
         return value
     if word.lstrip("-").isdecimal():
         return int(word)
     if word not in numbers:
-        raise LookupError(f"{word} is not known")
+        raise LookupError(words.word_not_known(word))
     return numbers[word]
 
 

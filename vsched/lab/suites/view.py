@@ -8,9 +8,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from vsched.lab.suites import words
 from vsched.lab.suites.run import Result
-
-GATES = "featureGates are those of kube-scheduler and mean nothing here; workloads that differ in them alone run once"
 
 
 def document(results: Sequence[Result], where: str) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def _entry(result: Result) -> dict[str, Any]:
         "labels": list(workload.labels),
         "feature_gates": dict(workload.gates),
         "threshold": None if threshold is None else threshold.number,
-        "threshold_counts": "" if threshold is None else threshold.counts or "pods per second",
+        "threshold_counts": "" if threshold is None else threshold.counts or words.PODS_PER_SECOND,
         "pods_per_second": round(result.pods_per_second, 1),
         "times_threshold": None if times is None else round(times, 2),
         "measured": [
@@ -48,13 +47,13 @@ def _entry(result: Result) -> dict[str, Any]:
 def line(result: Result) -> str:
     """A result in one line."""
     if result.left_out:
-        return f"left out: {result.left_out}"
+        return words.left_out(result.left_out)
     if result.problem:
-        return f"not done: {result.problem}"
+        return words.not_done(result.problem)
     said = f"{result.pods_per_second:,.0f} pods/s"
     times = result.times_threshold
     if times is not None and result.workload.threshold is not None:
-        said += f", {times:,.1f} times the threshold of {result.workload.threshold.number:g}"
+        said += words.times_threshold(times, result.workload.threshold.number)
     spent = {} if result.slowest is None else result.slowest.cpu_ms_per_pod
     if spent:
         said += f"; CPU ms a pod: {', '.join(f'{name} {each:.2f}' for name, each in spent.items())}"
@@ -63,7 +62,7 @@ def line(result: Result) -> str:
 
 def tables(results: Sequence[Result], where: str) -> RenderableType:
     """A row for each workload, and below what is to be said of them."""
-    table = Table(title=f"pods per second, {where}", title_justify="left", show_edge=False)
+    table = Table(title=words.pods_per_second(where), title_justify="left", show_edge=False)
     table.add_column("workload", overflow="fold")
     processes = list(dict.fromkeys(name for result in results for each in result.measured for name in each.cpu_seconds))
     spent = ("CPU ms/pod",) if processes else ()
@@ -97,13 +96,13 @@ def _spent(result: Result, processes: Sequence[str]) -> str:
 
 def _remarks(results: Sequence[Result]) -> Iterator[str]:
     if any(result.workload.gates for result in results):
-        yield f"\n{GATES}"
+        yield f"\n{words.FEATURE_GATES}"
     for result in results:
         name, threshold = result.workload.full_name, result.workload.threshold
         if result.left_out:
-            yield f"{name}: left out: {result.left_out}"
+            yield words.is_left_out(name, result.left_out)
         if result.problem:
-            yield f"{name}: not done: {result.problem}"
+            yield words.is_not_done(name, result.problem)
         if threshold is not None and threshold.counts:
-            yield f"{name}: its threshold is about {threshold.counts}, so nothing is compared"
+            yield words.nothing_compared(name, threshold.counts)
         yield from (f"{name}: {note}" for note in result.workload.notes)

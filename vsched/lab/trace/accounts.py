@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from vsched.lab.trace import words
 from vsched.lab.trace.devices import TypicalPods
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.lab.trace.load import RESOURCES, capacity_of, scarcest
@@ -22,7 +23,7 @@ from vsched.lab.trace.shares import SharesOverTime
 
 POINTS = 240
 """Points of each line that is drawn."""
-SIZES = ("no GPU", "part of a GPU", "1 GPU", "2 to 7 GPUs", "8 GPUs or more", "gangs")
+SIZES = ("no GPU", words.PART_OF_GPU, "1 GPU", "2 to 7 GPUs", words.EIGHT_GPUS, "gangs")
 DIGITS = 4
 LONG_SECONDS = 2 * 86_400
 """The least time of arrivals in which fairness over the last week is measured, too."""

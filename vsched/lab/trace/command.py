@@ -20,7 +20,9 @@ import click
 from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
+from vsched.lab import words as lab_words
 from vsched.lab.charts import Charts, check_installed, make_folder, write_results
+from vsched.lab.trace import words
 from vsched.lab.trace.checks import Checks
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace
 from vsched.lab.trace.fleet import MachineKind
@@ -125,7 +127,7 @@ def replay_trace(
 ) -> None:
     """Replay, compare, and show the result; raises BadInput."""
     if plots and out is None:
-        raise BadInput("--plots: nowhere to draw them (expected --out DIR with it)")
+        raise BadInput(lab_words.NOWHERE_TO_DRAW)
     plots = out is not None if plots is None else plots
     format = None if trace_format is None else TraceFormat(trace_format)
     if apart is None:
@@ -149,7 +151,7 @@ def replay_trace(
     )
     strangers = [name for name in one_queue if name not in names_of(request.policies)]
     if strangers:
-        raise BadInput(f"--one-queue: {strangers[0]!r} is no policy (expected one of {', '.join(names_of(policies))})")
+        raise BadInput(words.no_policy(strangers[0], ", ".join(names_of(policies))))
     for policy in request.policies:
         load_file(policy, registry())
     if plots:
@@ -178,7 +180,7 @@ def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
     weights = weights_of(trace, request.weights)
     unknown = [queue for queue in request.weights if queue not in weights]
     if unknown:
-        raise BadInput(f"--weight: no pod is in queue {unknown[0]!r} (expected one of {', '.join(weights)})")
+        raise BadInput(words.no_such_queue(unknown[0], ", ".join(weights)))
     facts = {
         "files": [path.name for path in request.files],
         "nodes": len(trace.nodes),
@@ -211,7 +213,7 @@ def names_of(policies: Sequence[Path]) -> dict[str, Path | None]:
     counts = Counter(path.stem for path in policies)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
-        raise BadInput(f"--policy: two files are called {twice[0]!r} (expected different names)")
+        raise BadInput(words.same_name(twice[0]))
     return {path.stem: path for path in policies}
 
 
@@ -255,10 +257,16 @@ async def _side_by_side(request: ReplayRequest, say: Say) -> list[Document]:
 def as_line(name: str, progress: ReplayProgress) -> str:
     """The progress of a replay in one line."""
     pace = progress.sessions / progress.took_seconds if progress.took_seconds else 0.0
-    return (
-        f"{name}: {short_duration(progress.seconds)} in, {progress.created:,} of {progress.pods:,} pods came,"
-        f" {progress.placed:,} run, {progress.waiting:,} wait; {progress.sessions:,} sessions"
-        f" in {progress.took_seconds:.0f} s ({pace:.0f} a second)"
+    return words.progress(
+        name,
+        short_duration(progress.seconds),
+        progress.created,
+        progress.pods,
+        progress.placed,
+        progress.waiting,
+        progress.sessions,
+        progress.took_seconds,
+        pace,
     )
 
 

@@ -22,6 +22,7 @@ from vsched.errors import Unavailable
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.lab.ready import until_ready
+from vsched.lab.trace import words
 from vsched.lab.trace.checks import Checks
 from vsched.settings.installed import registry
 from vsched.sim.cluster import Cluster
@@ -95,7 +96,7 @@ class SteppedDaemon:
         before = daemon.telemetry.findings.cycles
         await self._steps.step()
         if daemon.telemetry.findings.cycles == before:
-            raise Unavailable("a session failed; the log says why")
+            raise Unavailable(words.SESSION_FAILED)
         if checks is not None and looking is not None:
             checks.check(await looking)
         statuses = daemon.writeback.jobs.workqueue
@@ -113,7 +114,7 @@ class SteppedDaemon:
             while int(reflector.version or 0) < latest:
                 await asyncio.sleep(0)
                 if asyncio.get_running_loop().time() > deadline:
-                    raise Unavailable(f"the watch of {resource} is behind for {PATIENCE_SECONDS:.0f} s")
+                    raise Unavailable(words.watch_is_behind(resource, PATIENCE_SECONDS))
 
     @property
     def remembers(self) -> bool:

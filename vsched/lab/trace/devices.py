@@ -13,6 +13,7 @@ import numpy as np
 
 from vsched.errors import VschedError
 from vsched.kernels.deviceshare.fragments import DeviceMix, Free, expected_fragments
+from vsched.lab.trace import words
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
 
 Held = tuple[tuple[int, int], ...]
@@ -62,7 +63,7 @@ class NodeGpus:
         """Give a pod these devices; raises VschedError where they have too little left."""
         known = {number for number in numbers if 0 <= number < len(self.free)}
         if len(numbers) != pod.gpus or len(known) != pod.gpus or any(self.free[at] < pod.gpu_milli for at in known):
-            raise VschedError(f"the scheduler gave {name} the GPUs {[*numbers]}, of which {self.free} are free")
+            raise VschedError(words.gpus_not_free(name, [*numbers], self.free))
         for number in known:
             self.free[number] -= pod.gpu_milli
         self._held[name] = tuple((number, pod.gpu_milli) for number in sorted(known))

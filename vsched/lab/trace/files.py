@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsched.errors import BadInput
+from vsched.lab.trace import words
 from vsched.lab.trace.rows import TraceRow, columns_of, read_rows
 
 WHOLE_GPU = 1000
@@ -147,7 +148,7 @@ def read_asking(nodes: Path, pods: Path) -> ClusterTrace:
         unknown = [model for model in pod.models if model not in models]
         if unknown:
             known = ", ".join(sorted(models)) or "none"
-            raise BadInput(f"gpu_spec: no node has {unknown[0]!r} (expected models of nodes: {known})")
+            raise BadInput(words.no_node_has(unknown[0], known))
         return pod
 
     asking = read_rows(pods, POD_COLUMNS, pod_of, lambda pod: pod.name)
@@ -199,7 +200,7 @@ def _times(row: TraceRow) -> tuple[int, int]:
     created, deleted = row.number("creation_time"), row.number("deletion_time")
     began = row.number("scheduled_time") if row.text("scheduled_time") else created
     if began < created:
-        raise BadInput(f"scheduled_time: {began} is before creation_time {created}")
+        raise BadInput(words.scheduled_before(began, created))
     if deleted < began:
-        raise BadInput(f"deletion_time: {deleted} is before the pod was there, at {began}")
+        raise BadInput(words.deleted_before(deleted, began))
     return created, deleted - began

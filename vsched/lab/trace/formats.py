@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from vsched.errors import BadInput
+from vsched.lab.trace import words
 from vsched.lab.trace.files import TIMES, ClusterTrace, TraceNode, TracePod, read_nodes, read_pods
 from vsched.lab.trace.fleet import MachineKind, nodes_for, nodes_of
 from vsched.lab.trace.philly import read_jobs
@@ -41,10 +42,10 @@ def format_of(path: Path, given: TraceFormat | None = None) -> TraceFormat:
             return one
         case []:
             signs = ", ".join(f"{column} for {format}" for format, column in OF_ONE.items())
-            raise BadInput(f"{path}:1: of no known format (expected a column {signs}; or --trace-format)")
+            raise BadInput(words.no_known_format(path, signs))
         case _:
             names = " and ".join(OF_ONE[one] for one in found)
-            raise BadInput(f"{path}:1: columns {names} are of different formats (expected --trace-format with it)")
+            raise BadInput(words.different_formats(path, names))
 
 
 def read_files(
@@ -55,7 +56,7 @@ def read_files(
     Raises BadInput with file and line of all errors.
     """
     if nodes is not None and machines:
-        raise BadInput(f"--machines: {nodes} says which there are (expected it with a trace in one file)")
+        raise BadInput(words.not_with_nodes(nodes))
     format = format_of(jobs, given)
     there = nodes_of(machines) if nodes is None else _nodes(nodes)
     match format:
@@ -64,7 +65,7 @@ def read_files(
         case TraceFormat.OPENB:
             pods, timed = read_pods(jobs)
             if not timed:
-                raise BadInput(f"{jobs}:1: no column {', '.join(TIMES)} (expected both: a replay follows them)")
+                raise BadInput(words.no_times(jobs, ", ".join(TIMES)))
             epoch = None
         case TraceFormat.PLAIN:
             pods, epoch = read_plain_jobs(jobs)
@@ -81,7 +82,4 @@ def _check_models(path: Path, pods: Sequence[TracePod]) -> None:
     """Refuse pods that ask for models of GPUs where no machine has one."""
     asking = next((pod for pod in pods if pod.models), None)
     if asking is not None:
-        raise BadInput(
-            f"{path}: {asking.name} asks for GPUs of model {asking.models[0]}, and there are no nodes that say theirs"
-            " (expected a CSV file of nodes before it)"
-        )
+        raise BadInput(words.no_models(path, asking.name, asking.models[0]))

@@ -15,6 +15,7 @@ from math import inf
 import numpy as np
 
 from vsched.errors import BadInput
+from vsched.lab.trace import words
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.measures import Floats, peak
 
@@ -50,7 +51,7 @@ def scarcest(trace: ClusterTrace) -> str:
 def with_share_of_nodes(trace: ClusterTrace, share: float) -> ClusterTrace:
     """The same pods on a part of the nodes (0 to 1) of each kind; at least one of each kind stays."""
     if not 0.0 < share <= 1.0:
-        raise BadInput(f"--nodes: {share:.0%} (expected more than 0% and at most 100%)")
+        raise BadInput(words.no_share(share))
     kinds: dict[tuple[int, int, int, str], list[TraceNode]] = defaultdict(list)
     for node in trace.nodes:
         kinds[node.cpu_milli, node.memory_mib, node.gpus, node.model].append(node)
@@ -79,7 +80,7 @@ def part_of(trace: ClusterTrace, begin: datetime | float | None, days: float | N
         elif pod.created < since and left > 0:
             pods.append(replace(pod, created=since, run_seconds=left))
     if since > last or not pods:
-        raise BadInput(f"--from, --days: no pod comes in that time (expected a part of {_times_of(trace)})")
+        raise BadInput(words.no_pod_in_time(_times_of(trace)))
     return replace(trace, pods=tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))))
 
 
@@ -87,9 +88,7 @@ def _second_of(trace: ClusterTrace, begin: datetime | float) -> int:
     if not isinstance(begin, datetime):
         return trace.pods[0].created + int(begin * DAY)
     if trace.epoch is None:
-        raise BadInput(
-            f"--from: {begin:%Y-%m-%d}: this trace has no dates (expected days since its first pod, such as 3)"
-        )
+        raise BadInput(words.no_dates(begin))
     return int(begin.timestamp()) - trace.epoch
 
 
@@ -118,16 +117,10 @@ def faster_for(trace: ClusterTrace, load: float) -> float:
     demand = _Demand(trace, scarcest(faster(trace, FASTEST)))
     most = demand.load(FASTEST)
     if load > most:
-        raise BadInput(
-            f"--load: {load:g} is more than these pods ask for: all at once they would take {most:.2f} times the"
-            f" {demand.name} there is (expected a smaller load, or fewer --nodes)"
-        )
+        raise BadInput(words.load_too_large(load, most, demand.name))
     least = demand.load(SLOWEST)
     if load < least:
-        raise BadInput(
-            f"--load: {load:g} is less than these pods ask for however slowly they come: {least:.2f} times the"
-            f" {demand.name} there is (expected a larger load, or more --nodes)"
-        )
+        raise BadInput(words.load_too_small(load, least, demand.name))
     low, high = SLOWEST, FASTEST
     for _ in range(_HALVINGS):
         middle = (low * high) ** 0.5

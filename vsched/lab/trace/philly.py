@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from vsched.errors import BadInput
+from vsched.lab.trace import words
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceGang, TraceNode, TracePod
 from vsched.lab.trace.fleet import GPUS_OF_A_MACHINE, MachineKind, nodes_of
 from vsched.lab.trace.measures import peak
@@ -46,7 +47,7 @@ def read_jobs(path: Path, nodes: Sequence[TraceNode] = ()) -> ClusterTrace:
     epoch = min(job.submitted for job in jobs)
     largest = max(node.gpus for node in nodes)
     if not largest:
-        raise BadInput(f"{path}: its jobs ask for GPUs, and no node has one (expected nodes with GPUs)")
+        raise BadInput(words.no_gpus(path))
     pods = [pod for job in jobs for pod in _pods(job, largest, epoch)]
     return ClusterTrace(tuple(nodes), tuple(sorted(pods, key=lambda pod: (pod.created, pod.name))), epoch)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsched.errors import BadInput
+from vsched.lab.trace import words
 from vsched.lab.trace.files import NODE_LETTERS, POD_LETTERS, WHOLE_GPU, TraceGang, TraceNode, TracePod
 from vsched.lab.trace.rows import TraceRow, read_rows
 
@@ -45,10 +46,7 @@ def read_plain_jobs(path: Path) -> tuple[tuple[TracePod, ...], int | None]:
     odd = next((job for job in jobs if job.dated != jobs[0].dated), None)
     if odd is not None:
         kinds = ("seconds", "a date")
-        raise BadInput(
-            f"{path}:{odd.line}: arrival: {kinds[odd.dated]}, but line {jobs[0].line} has {kinds[not odd.dated]}"
-            " (expected the same in all lines)"
-        )
+        raise BadInput(words.mixed_arrivals(path, odd.line, kinds[odd.dated], jobs[0].line, kinds[not odd.dated]))
     epoch = min(job.arrival for job in jobs) if jobs[0].dated else None
     pods = [pod if epoch is None else _since(epoch, pod) for job in jobs for pod in job.pods]
     _check_names(path, (pod.name for pod in pods))
@@ -67,7 +65,7 @@ def _check_names(path: Path, names: Iterable[str]) -> None:
     seen = set[str]()
     for name in names:
         if name in seen:
-            raise BadInput(f"{path}: two lines lead to the name {name!r} (expected names that differ without numbers)")
+            raise BadInput(words.same_names(path, name))
         seen.add(name)
 
 
@@ -81,7 +79,7 @@ def _job(row: TraceRow) -> _PlainJob:
     count = row.number("pods", MOST_PODS, least=1) if row.text("pods") else 1
     least = row.number("min_pods", MOST_PODS, least=1) if row.text("min_pods") else count
     if least not in (1, count):
-        raise BadInput(f"min_pods: {least} of {count} (expected 1, each pod by itself, or {count}, all together)")
+        raise BadInput(words.not_all_together(least, count))
     pod = _pod(row, name, arrival)
     if count == 1:
         return _PlainJob(name, arrival, dated, row.line, (pod,))
@@ -98,7 +96,7 @@ def _pod(row: TraceRow, name: str, arrival: int) -> TracePod:
     part = row.thousandths("gpu_part") if row.text("gpu_part") else WHOLE_GPU
     if not gpus and (models or part != WHOLE_GPU):
         column = "gpu_model" if models else "gpu_part"
-        raise BadInput(f"{column}: {row.text(column)!r} of no GPU (expected gpus to be 1 or more, or nothing here)")
+        raise BadInput(words.value_without_gpus(column, row.text(column)))
     return TracePod(
         name=name,
         cpu_milli=row.quantity("cpu", 1000),
@@ -124,10 +122,7 @@ def _arrival(row: TraceRow) -> tuple[int, bool]:
     try:
         return row.number("arrival"), False
     except BadInput:
-        raise BadInput(
-            f"arrival: {found[:40]!r} (expected whole seconds since the beginning, or a date and time such as"
-            " 2026-03-02T09:30:00)"
-        ) from None
+        raise BadInput(words.no_arrival(found[:40])) from None
 
 
 def _nodes(row: TraceRow) -> Sequence[TraceNode]:
@@ -136,7 +131,7 @@ def _nodes(row: TraceRow) -> Sequence[TraceNode]:
     gpus = row.number("gpus", MOST_GPUS) if row.text("gpus") else 0
     model = row.text("gpu_model")
     if model and not gpus:
-        raise BadInput(f"gpu_model: {model!r} of no GPU (expected gpus to be 1 or more, or nothing here)")
+        raise BadInput(words.model_without_gpus(model))
     node = TraceNode(
         name=name,
         cpu_milli=row.quantity("cpu", 1000, least=1),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vsched.lab.charts import COLOURS, DASHES, INCHES, INK, PAPER, legend, titled_figure
+from vsched.lab.trace import words
 from vsched.lab.trace.view import title_of
 
 if TYPE_CHECKING:
@@ -19,10 +20,10 @@ OTHERS = "#bbbbb6"
 TIMES = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "hours"), (0, 60, "minutes"))
 """For charts from so many seconds on: the seconds of a unit, and its name."""
 PANELS = {
-    "gpu": ("GPUs in use", "% of all GPUs"),
-    "fragmentation": ("Free GPUs that typical pods cannot use", "% of free GPUs"),
-    "fairness": ("Fairness among queues", "Jain's index"),
-    "fairness_of_a_week": ("Fairness among queues over the last week", "Jain's index"),
+    "gpu": (words.GPUS_IN_USE, words.OF_ALL_GPUS),
+    "fragmentation": (words.UNUSABLE_GPUS, words.OF_FREE_GPUS),
+    "fairness": (words.FAIRNESS, "Jain's index"),
+    "fairness_of_a_week": (words.FAIRNESS_OF_WEEK, "Jain's index"),
 }
 WAITED = ((60, "1 min"), (600, "10 min"), (3_600, "1 h"), (36_000, "10 h"), (864_000, "10 d"), (8_640_000, "100 d"))
 
@@ -96,7 +97,7 @@ def _lost(axes: Axes, policies: Sequence[Document]) -> None:
         axes.annotate(f"{value:,.0f}", (place, value), ha="center", va="bottom", fontsize=9, color=INK)
     axes.set_xticks([*places], [policy["policy"].replace("-", "-\n") for policy in policies], fontsize=8)
     axes.grid(visible=False, axis="x")
-    axes.set(title="GPU hours lost to evictions", ylabel="hours", ylim=(0, max(hours) * 1.15 or 1))
+    axes.set(title=words.GPU_HOURS_LOST, ylabel="hours", ylim=(0, max(hours) * 1.15 or 1))
 
 
 def _unit(seconds: Sequence[float]) -> tuple[int, str, float]:
@@ -125,7 +126,7 @@ def _over_time(axes: Axes, policies: Sequence[Document], name: str) -> None:
     measured = policies[0]["measured_seconds"]
     last = (measured["end"] - seconds[0]) / one
     axes.axvline(last, color=INK, linewidth=0.8, linestyle=(0, (1, 3)))
-    axes.annotate(" last pod comes", (last, 0.02), xycoords=("data", "axes fraction"), fontsize=8, color=INK)
+    axes.annotate(words.LAST_POD_COMES, (last, 0.02), xycoords=("data", "axes fraction"), fontsize=8, color=INK)
     axes.set(title=title, ylabel=unit, xlabel=f"time ({word})", xlim=(0, length / one or 1))
     if not name.startswith("fairness"):
         axes.set_ylim(0, 103)
@@ -151,4 +152,4 @@ def _by_size(axes: Axes, policies: Sequence[Document]) -> None:
     axes.set_yticks([], minor=True)
     axes.set_xticks(range(len(sizes)), [size.replace(" GPU", "\nGPU", 1) for size in sizes])
     axes.grid(visible=False, axis="x")
-    axes.set(title="Wait of 99 in 100 jobs, by what they ask for", ylabel="at most (logarithmic)", ylim=(0, most * 2))
+    axes.set(title=words.WAIT_BY_SIZE, ylabel=words.LOGARITHMIC, ylim=(0, most * 2))

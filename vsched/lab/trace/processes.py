@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from vsched.lab.children import child, scratch
+from vsched.lab.trace import words
 from vsched.together import together
 
 Document = dict[str, Any]
@@ -45,7 +46,7 @@ async def side_by_side(replays: Sequence[ReplayProcess], jobs: int, say: Say) ->
 
 async def _in_a_process(replay: ReplayProcess, files: Path, places: asyncio.Semaphore, say: Say) -> Document:
     printed, errors = files.with_suffix(".json"), files.with_suffix(".log")
-    async with places, child(f"replay under {replay.name}", replay.arguments, errors, output=printed) as started:
+    async with places, child(words.replay_under(replay.name), replay.arguments, errors, output=printed) as started:
         following = asyncio.create_task(_follow(errors, say))
         try:
             code = await started.process.wait()

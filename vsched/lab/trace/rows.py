@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from vsched.errors import BadInput, BadQuantity
+from vsched.lab.trace import words
 from vsched.model.amounts.quantity import MOST, parse_quantity
 
 T = TypeVar("T")
@@ -55,12 +56,12 @@ class TraceRow:
     def name(self, column: str, most: int) -> str:
         found = self.text(column)
         if len(found) > most or not _NAME.fullmatch(found):
-            raise BadInput(f"{column}: {found!r} (expected lower-case letters, digits, '-' and '.', at most {most})")
+            raise BadInput(words.no_name(column, found, most))
         return found
 
     def label(self, column: str, found: str) -> str:
         if not _LABEL.fullmatch(found):
-            raise BadInput(f"{column}: {found!r} (expected letters, digits, '-', '_' and '.', at most 63)")
+            raise BadInput(words.no_label(column, found))
         return found
 
     def queue(self, column: str) -> str:
@@ -71,7 +72,7 @@ class TraceRow:
         """A name without dots."""
         found = self.name(column, 63)
         if "." in found:
-            raise BadInput(f"{column}: {found!r} (expected {what}: lower-case letters, digits and '-')")
+            raise BadInput(words.no_part(column, found, what))
         return found
 
     def quantity(self, column: str, scale: int = 1, least: int = 0) -> int:
@@ -82,17 +83,15 @@ class TraceRow:
         except BadQuantity as error:
             raise BadInput(f"{column}: {error}") from None
         if not least <= amount <= MOST:
-            expected = "more than 0" if least else "0 or more"
-            raise BadInput(f"{column}: {found[:40]!r} (expected a quantity, {expected}, such as 500m, 2, 1.5Gi)")
+            expected = words.MORE_THAN_ZERO if least else words.ZERO_OR_MORE
+            raise BadInput(words.no_quantity(column, found[:40], expected))
         return amount
 
     def mebibytes(self, column: str, least: int = 0) -> int:
         """Memory in MiB, rounded up."""
         found = self.quantity(column, 1, least)
         if 0 < found < MIB:
-            raise BadInput(
-                f"{column}: {self.text(column)!r} is less than 1Mi (expected a unit behind it, such as 16Gi)"
-            )
+            raise BadInput(words.no_unit(column, self.text(column)))
         return -(-found // MIB)
 
     def thousandths(self, column: str) -> int:
@@ -100,7 +99,7 @@ class TraceRow:
         found = self.text(column)
         amount = parse_quantity(found, 1000) if _DECIMAL.fullmatch(found) else 0
         if not 0 < amount <= 1000:
-            raise BadInput(f"{column}: {found[:40]!r} (expected more than 0 and at most 1, such as 0.25)")
+            raise BadInput(words.no_fraction(column, found[:40]))
         return amount
 
     def moment(self, column: str) -> int:
@@ -109,13 +108,13 @@ class TraceRow:
         try:
             moment = datetime.fromisoformat(found)
         except ValueError:
-            raise BadInput(f"{column}: {found[:40]!r} (expected a date and time, 2017-10-09 07:01:55)") from None
+            raise BadInput(words.no_moment(column, found[:40])) from None
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
     def service(self, column: str, found: str) -> str:
         """A class of service, after which a queue is named."""
         if not _NAME.fullmatch(found.lower().replace("_", "-")):
-            raise BadInput(f"{column}: {found!r} (expected a word for a queue's name, such as LS or best-effort)")
+            raise BadInput(words.no_service(column, found))
         return self.label(column, found)
 
     def number(self, column: str, most: int = 10**15, least: int = 0) -> int:
@@ -123,7 +122,7 @@ class TraceRow:
         # Some programs write 12.0 for 12.
         digits = found.removesuffix(".0")
         if not _DIGITS.fullmatch(digits) or not least <= int(digits) <= most:
-            raise BadInput(f"{column}: {found[:40]!r} (expected a whole number from {least} to {most})")
+            raise BadInput(words.no_number(column, found[:40], least, most))
         return int(digits)
 
 
@@ -145,11 +144,11 @@ def read_rows(
     for line, fields in _lines(path, reader, columns):
         try:
             if "" in fields:
-                raise BadInput("more fields than the first line names")
+                raise BadInput(words.MORE_FIELDS)
             made = make(TraceRow(fields, line))
             first = seen.setdefault(name_of(made), line)
             if first != line:
-                raise BadInput(f"{name_of(made)!r} was in line {first} already")
+                raise BadInput(words.twice(name_of(made), first))
             found.append(made)
         except BadInput as error:
             problems.append(f"{path}:{line}: {error}")
@@ -158,7 +157,7 @@ def read_rows(
     if problems:
         raise BadInput("\n".join(problems))
     if not found:
-        raise BadInput(f"{path}: no line after the first (expected one for each)")
+        raise BadInput(words.no_lines(path))
     return found
 
 
@@ -169,10 +168,10 @@ def _lines(
     try:
         missing = [column for column in columns if column not in (reader.fieldnames or ())]
         if missing:
-            raise BadInput(f"{path}:1: no column {', '.join(missing)} (expected at least {','.join(columns)})")
+            raise BadInput(words.no_columns(path, ", ".join(missing), ",".join(columns)))
         for count, fields in enumerate(reader):
             if count == MOST_ROWS:
-                raise BadInput(f"{path}:{reader.line_num}: more than {MOST_ROWS} lines")
+                raise BadInput(words.too_many_lines(path, reader.line_num, MOST_ROWS))
             yield reader.line_num, fields
     except csv.Error as error:
         raise BadInput(f"{path}:{reader.line_num}: {error}") from None
@@ -181,7 +180,7 @@ def _lines(
 def _text_of(path: Path) -> str:
     raw = _bytes_of(path, lambda file: file.read(MOST_BYTES + 1))
     if len(raw) > MOST_BYTES:
-        raise BadInput(f"{path}: larger than {MOST_BYTES >> 20} MiB")
+        raise BadInput(words.larger(path, MOST_BYTES >> 20))
     return _decoded(path, raw)
 
 
@@ -193,11 +192,11 @@ def _bytes_of(path: Path, read: Callable[[io.BufferedIOBase], bytes]) -> bytes:
         with gzip.open(path) if zipped else path.open("rb") as file:
             return read(file)
     except (OSError, EOFError, zlib.error) as error:
-        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise BadInput(words.cannot_be_read(path, getattr(error, "strerror", None) or error)) from None
 
 
 def _decoded(path: Path, raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from None
+        raise BadInput(words.not_utf8(path, error.reason, error.start)) from None

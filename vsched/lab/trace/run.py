@@ -22,6 +22,7 @@ from typing import Any
 
 from vsched.clock import FakeClock
 from vsched.errors import Unavailable
+from vsched.lab.trace import words
 from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.checks import Checks
 from vsched.lab.trace.daemon import SteppedDaemon, stepped_daemon
@@ -201,7 +202,7 @@ class TraceReplay:
             if not self._take_in(machines):
                 return
             self._report()
-        raise Unavailable(f"{ROUNDS} sessions at one moment, and each evicts again: this policy comes to no rest")
+        raise Unavailable(words.comes_to_no_rest(ROUNDS))
 
     def _take_in(self, machines: Machines) -> bool:
         """Take in what a session has led to; returns whether it evicted pods."""

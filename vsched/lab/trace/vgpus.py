@@ -11,6 +11,7 @@ from datetime import datetime
 
 from vsched.errors import VschedError
 from vsched.framework.policy import Policy
+from vsched.lab.trace import words
 from vsched.lab.trace.files import TraceGang, TraceNode, TracePod
 from vsched.lab.trace.objects import group_object, models_affinity, node_object, pod_object
 from vsched.mirror.ingest.deviceshare import HANDSHAKE, REGISTER, USE_TYPE
@@ -76,4 +77,4 @@ def devices_of(pod: str, node: str, assigned: str) -> tuple[int, ...]:
     try:
         return tuple(int(uuid) for uuid, *_ in parts)
     except ValueError:
-        raise VschedError(f"{pod}: {IDS}: {assigned!r} names no devices of {node}") from None
+        raise VschedError(words.no_devices(pod, IDS, assigned, node)) from None

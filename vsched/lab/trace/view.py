@@ -10,6 +10,7 @@ from rich.table import Table
 
 from vsched.cli.show.drawing import count_text
 from vsched.cli.show.output import console_for
+from vsched.lab.trace import words
 from vsched.sim.tables.ages import short_duration
 
 Document = dict[str, Any]
@@ -53,7 +54,7 @@ def show(document: Document, no_color: bool = False) -> None:
     console.print(escape(title_of(document["trace"])), soft_wrap=True)
     console.print(as_table(document["policies"]))
     console.print(
-        "Over time: while pods come, from the hundredth part of them on. Waits: of pods that were placed.  * best",
+        words.LEGEND,
         style="dim",
         soft_wrap=True,
     )
@@ -69,13 +70,13 @@ def title_of(trace: Document) -> str:
     what = pods if trace["jobs"] == trace["pods"] else f"{count_text(trace['jobs'], 'job', 'jobs')} ({pods})"
     there = f"{what} on {count_text(trace['nodes'], 'node', 'nodes')}"
     speed = _speed(trace["times_as_fast"])
-    return f"{there} with {count_text(trace['gpus'], 'GPU', 'GPUs')}, {speed}; at the peak they ask for {load}"
+    return words.title(there, count_text(trace["gpus"], "GPU", "GPUs"), speed, load)
 
 
 def _speed(pace: float) -> str:
     """The pace of arrivals; small numbers have fractions."""
     factor = f"{pace:,.0f}" if pace >= 100 else f"{pace:.3g}"
-    return "as recorded" if factor == "1" else f"{factor} times as fast as recorded"
+    return "as recorded" if factor == "1" else words.times_as_fast(factor)
 
 
 def as_table(policies: Sequence[Document]) -> Table:
@@ -106,18 +107,18 @@ def lines_of(policies: Sequence[Document]) -> Iterator[FigureLine]:
             values.append(float(found or 0.0))
         return values
 
-    for name, title in (("gpu", "GPUs in use"), ("cpu", "cpu in use"), ("memory", "memory in use")):
+    for name, title in (("gpu", words.GPUS_IN_USE), ("cpu", words.CPU_IN_USE), ("memory", words.MEMORY_IN_USE)):
         if any(of("utilisation", name, "peak")):
             yield FigureLine(f"{title}, mean", of("utilisation", name, "mean"), percent, 1)
-    yield FigureLine("GPUs in use, peak", of("utilisation", "gpu", "peak"), percent, 1)
-    yield FigureLine("free GPUs that are fragments, mean", of("fragmentation", "mean"), percent, -1)
-    yield FigureLine("fairness among queues, mean", of("fairness", "mean"), index, 1)
-    yield FigureLine("fairness among queues, least", of("fairness", "least"), index, 1)
+    yield FigureLine(words.GPUS_PEAK, of("utilisation", "gpu", "peak"), percent, 1)
+    yield FigureLine(words.FRAGMENTS, of("fragmentation", "mean"), percent, -1)
+    yield FigureLine(words.FAIRNESS_MEAN, of("fairness", "mean"), index, 1)
+    yield FigureLine(words.FAIRNESS_LEAST, of("fairness", "least"), index, 1)
     if any("fairness_of_a_week" in policy for policy in policies):
-        yield FigureLine("fairness over the last week, mean", of("fairness_of_a_week", "mean"), index, 1)
-        yield FigureLine("fairness over the last week, least", of("fairness_of_a_week", "least"), index, 1)
-    yield FigureLine("pods waiting, mean", of("waiting_pods", "mean"), count, -1)
-    yield FigureLine("pods waiting, peak", of("waiting_pods", "peak"), count, -1)
+        yield FigureLine(words.FAIRNESS_OF_WEEK_MEAN, of("fairness_of_a_week", "mean"), index, 1)
+        yield FigureLine(words.FAIRNESS_OF_WEEK_LEAST, of("fairness_of_a_week", "least"), index, 1)
+    yield FigureLine(words.WAITING_MEAN, of("waiting_pods", "mean"), count, -1)
+    yield FigureLine(words.WAITING_PEAK, of("waiting_pods", "peak"), count, -1)
     for part in ("mean", "p50", "p90", "p99", "max"):
         yield FigureLine(f"wait, {part}", of("waiting_seconds", "all", part), short_duration, -1)
     for group, word in (("by_size", ""), ("by_queue", "queue "), ("by_user", "user ")):
@@ -126,11 +127,11 @@ def lines_of(policies: Sequence[Document]) -> Iterator[FigureLine]:
             yield FigureLine(f"wait, p99, {word}{name}", of("waiting_seconds", group, name, "p99"), short_duration, -1)
     yield FigureLine("never placed", of("pods", "never_placed"), count, -1)
     yield FigureLine("evictions", of("pods", "evicted"), count, -1)
-    yield FigureLine("GPU hours lost to evictions", [value / 3600 for value in of("lost_seconds", "gpu")], count, -1)
-    yield FigureLine("last pod started after", of("last_start_seconds"), short_duration, -1)
+    yield FigureLine(words.GPU_HOURS_LOST, [value / 3600 for value in of("lost_seconds", "gpu")], count, -1)
+    yield FigureLine(words.LAST_START, of("last_start_seconds"), short_duration, -1)
     yield FigureLine("makespan", of("makespan_seconds"), short_duration, -1)
-    yield FigureLine("pods on pieces of more GPUs than asked", of("pods", "in_pieces"), count)
+    yield FigureLine(words.IN_PIECES, of("pods", "in_pieces"), count)
     yield FigureLine("sessions", of("sessions"), count)
     if any("verify" in policy for policy in policies):
-        yield FigureLine("sessions checked against the rules", of("verify", "sessions"), count)
-        yield FigureLine("violations of rules", of("verify", "violations"), count, -1)
+        yield FigureLine(words.SESSIONS_CHECKED, of("verify", "sessions"), count)
+        yield FigureLine(words.VIOLATIONS, of("verify", "violations"), count, -1)
