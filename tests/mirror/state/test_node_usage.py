@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.mirror.watch import Watch
@@ -177,6 +177,7 @@ STEPS = st.one_of(
 )
 
 
+@example([("node", 1, "", 0), ("reading", 0, "", 281), ("pod", 0, "n1", 1), ("reading", 1, "", 0)])
 @given(st.lists(STEPS, max_size=25))
 def test_in_whatever_order_things_come_the_mirror_is_what_a_fresh_list_gives(
     steps: list[tuple[str, int, str, int]],

@@ -49,16 +49,15 @@ class NodeUsageStore:
     def take(self, reading: Reading | None, running: Callable[[], Iterable[Task]]) -> None:
         """Set the latest reading, None where usage is no longer collected.
 
-        ``running`` returns all pods; it is called for the first reading only.
+        ``running`` returns all pods; it is called where a reading looks further back than the last one.
         """
-        is_first = self._reading is None
         self._reading, self._table = reading, None
         self._young_published = False
         if reading is None:
-            self._young = _YoungPods()
+            self._young, self._started_after = _YoungPods(), inf
             return
-        self._started_after = reading.taken - STALE_SECONDS - _longest(reading)
-        if is_first:
+        before, self._started_after = self._started_after, reading.taken - STALE_SECONDS - _longest(reading)
+        if self._started_after < before:
             for task in running():
                 self.move(None, task)
         else:
