@@ -13,6 +13,7 @@ from vsched.explain.order import ordinal
 from vsched.explain.words import reasons
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.plugins.words.victims import HIGHER_PRIORITY
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -67,7 +68,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             DEFAULT_POLICY,
             {"ns/b": 1, "ns/a": 2},
             "priority",
-            reasons.position_in_queue("2nd", 2, "q", f"ns/b {reasons.HIGHER_PRIORITY}"),
+            reasons.position_in_queue("2nd", 2, "q", f"ns/b {HIGHER_PRIORITY}"),
             id="priority before age",
         ),
         pytest.param(
@@ -92,7 +93,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             ACROSS,
             {"ns/b": 1, "ns/a": 2},
             "priority",
-            reasons.position_in_queue("2nd", 2, "q", f"ns/b {reasons.HIGHER_PRIORITY}"),
+            reasons.position_in_queue("2nd", 2, "q", f"ns/b {HIGHER_PRIORITY}"),
             id="across queues by priority",
         ),
     ],

@@ -10,7 +10,7 @@ from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, Whereabouts
 from vsched.framework.cycle import run_cycle
 from vsched.framework.words import jobs as jobs_words
-from vsched.mirror.ingest.words import fields as fields_words
+from vsched.framework.words.jobs import no_priority_class
 from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.state import words as state_words
 from vsched.mirror.whatif.edits import CreatePriorityClass
@@ -106,7 +106,7 @@ def test_a_queue_counts_them_among_those_that_wait(text: str, groups: list[tuple
         ),
         pytest.param(
             "class ten 10\nqueue q class=ten\njob ns/a pods=1 class=gone queue=q",
-            (state_words.priority_of_queue_holds("", fields_words.no_such_priority_class("gone")),),
+            (state_words.priority_of_queue_holds("", no_priority_class("gone")),),
             id="a class that is not there",
         ),
     ],

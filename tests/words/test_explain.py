@@ -179,7 +179,6 @@ SENTENCES = [
     # explain/why/words
     (why.gates_hold_back(1), "scheduling gates hold back 1 pod"),
     (why.gates_hold_back(2), "scheduling gates hold back 2 pods"),
-    (why.holds_all_it_deserves("q"), "queue q holds all that it deserves"),
     (why.role_not_named(1, "ps"), "1 pod has role ps, which minTaskMember does not name"),
     (why.role_not_named(2, "ps"), "2 pods have role ps, which minTaskMember does not name"),
     (why.NO_CONTROLLER, "no controller owns its pods, so more have to be created by hand"),

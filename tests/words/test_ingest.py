@@ -106,7 +106,6 @@ SENTENCES = [
         fields.not_supported_yet("spec.volumes[1].rbd", " and 1 more"),
         "spec.volumes[1].rbd and 1 more: not supported yet",
     ),
-    (fields.no_such_priority_class("x"), "PriorityClass x does not exist"),
     (fields.too_heavy("spec.weight", "1e400", 65535), "spec.weight: '1e400' (expected 65535 at most): counts as 65535"),
     # mirror/ingest/words/groups
     (groups.NO_EFFECT, "not supported yet: it has no effect"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vsched.explain.records import Whereabouts
 from vsched.explain.words import edits, reasons
+from vsched.plugins.words.victims import HIGHER_PRIORITY
 
 SENTENCES = [
     # explain/words/reasons
@@ -41,11 +42,10 @@ SENTENCES = [
     ),
     (reasons.LOST_PODS_FIRST, "runs and lost pods, which are replaced first"),
     (reasons.FIRST_BY_NAME, "is as old and comes first by name"),
-    (reasons.HIGHER_PRIORITY, "has the higher priority"),
     (reasons.goes_first_by("drf"), "goes first by drf"),
     (reasons.position_in_queue("1st", 2, "q"), "1st of 2 in queue q"),
     (
-        reasons.position_in_queue("2nd", 2, "q", f"team/a {reasons.HIGHER_PRIORITY}"),
+        reasons.position_in_queue("2nd", 2, "q", f"team/a {HIGHER_PRIORITY}"),
         "2nd of 2 in queue q: team/a has the higher priority",
     ),
     (reasons.WHO_IS_NOT_NAMED, "who is not named"),

@@ -273,7 +273,7 @@ class GangAssignment:
 
     def _place(self, task: Task, row: int) -> None:
         selection = self._session.node_selection
-        if not self._later or selection.has_room_now(task, row):
+        if not self._later or selection.fits_at(task, row, later=False):
             self._statement.allocate(self._job, task, row)
         else:
             self._statement.pipeline(self._job, task, row)

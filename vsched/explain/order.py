@@ -22,6 +22,7 @@ from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.words.victims import HIGHER_PRIORITY
 
 AHEAD_MAX = 3
 """How many of the jobs before a job are named."""
@@ -30,7 +31,7 @@ SAYS = {
     LOST_PODS: words.LOST_PODS_FIRST,
     AGE: "is older",
     NAME: words.FIRST_BY_NAME,
-    PRIORITY: words.HIGHER_PRIORITY,
+    PRIORITY: HIGHER_PRIORITY,
 }
 """Why the previous job goes first, by the sort key that decided; for the keys that are not plugins."""
 

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from vsched.actions.blocked import QUEUE_OVERUSED
+from vsched.actions.words import queue_overused
 from vsched.explain.records import Constraint
 from vsched.explain.why import words
 from vsched.explain.why.forever import (
@@ -177,7 +178,7 @@ class Examiner:
         asked.append(plugins.claim_limit(queue, tasks))
         said = not len(self._session.nodes) or any(isinstance(one, Refusal) for one in asked)
         if not said and tasks and not tasks[0].best_effort and any(one.overused(queue) for one in dividers):
-            message = words.holds_all_it_deserves(queue.name)
+            message = queue_overused(queue.name)
             asked.append(Refusal(QUEUE_OVERUSED, message, code=Code.QUEUE_SHARE, subject=queue.name))
         counts = Counter(task.shape for task in tasks)
         for task in _kinds(tasks):

@@ -14,10 +14,6 @@ def gates_hold_back(pods: int) -> str:
     return f"scheduling gates hold back {counted(pods, 'pod', 'pods')}"
 
 
-def holds_all_it_deserves(queue: str) -> str:
-    return f"queue {queue} holds all that it deserves"
-
-
 def role_not_named(pods: int, role: str) -> str:
     return f"{counted(pods, 'pod has', 'pods have')} role {role}, which minTaskMember does not name"
 

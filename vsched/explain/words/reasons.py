@@ -51,7 +51,6 @@ def asked_to_end(pod: str, beneficiary: str, expected: str, deadline: str) -> st
 
 LOST_PODS_FIRST = "runs and lost pods, which are replaced first"
 FIRST_BY_NAME = "is as old and comes first by name"
-HIGHER_PRIORITY = "has the higher priority"
 
 
 def goes_first_by(plugin: str) -> str:

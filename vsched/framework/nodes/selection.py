@@ -121,23 +121,15 @@ class NodeSelection(NodeSurvey):
         """Whether room and attributes of nodes alone decide where a task may go: no claims, no rules about pods."""
         return not self._reservers and not self._fits.of(task).dynamic and self._claims_of(task) is None
 
-    def has_room_now(self, task: Task, row: int) -> bool:
-        """Whether a row where the task fits later has room for it now."""
-        fit = self._fits.of(task)
-        return (
-            self._fits.has_room(fit.shape, row)
-            and _passes(_masks(self._dynamic_checks(fit, task)), row)
-            and _claims_pass(self._claims_of(task), row, later=False)
-        )
-
-    def fits_at(self, task: Task, row: int) -> bool:
-        """Whether the task fits on this row, now or once leaving pods have left."""
+    def fits_at(self, task: Task, row: int, *, later: bool = True) -> bool:
+        """Whether the task fits on this row now, or with ``later`` once leaving pods have left."""
         fit = self._fits.of(task)
         return (
             self._may_be(row)
             and self._fits.fits_later(fit, row)
-            and _passes(_masks(self._dynamic_checks(fit, task), later=True), row)
-            and _claims_pass(self._claims_of(task), row, later=True)
+            and (later or self._fits.has_room(fit.shape, row))
+            and _passes(_masks(self._dynamic_checks(fit, task), later=later), row)
+            and _claims_pass(self._claims_of(task), row, later=later)
         )
 
     def can_hold(self, task: Task, row: int) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from vsched.errors import UNREADABLE
+from vsched.framework.words.jobs import no_priority_class
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.rules import NUMERIC_TOLERATION_OPERATORS, decoded
 from vsched.mirror.ingest.words import fields as words
@@ -147,7 +148,7 @@ def sentence(paths: Sequence[str]) -> str:
 
 def no_such_class(name: str) -> str:
     """The message about a PriorityClass that does not exist."""
-    return words.no_such_priority_class(name[:80])
+    return no_priority_class(name[:80])
 
 
 def remark_wishes_of_pod(pod: Pod, remarks: Remarks) -> None:

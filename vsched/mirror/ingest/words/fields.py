@@ -72,10 +72,6 @@ def not_supported_yet(paths: str, more: str) -> str:
     return f"{paths}{more}: not supported yet"
 
 
-def no_such_priority_class(name: str) -> str:
-    return f"PriorityClass {name} does not exist"
-
-
 # -- weights -----------------------------------------------------------------------------------------------------------
 
 
