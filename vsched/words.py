@@ -18,6 +18,7 @@ def not_utf8(byte: int) -> str:
 
 NESTED_TOO_DEEPLY = "it is nested too deeply to be read"
 TRUE_OR_FALSE = "true or false"
+WHOLE_NUMBER = "a whole number"
 
 
 def must_be(what: str) -> str:

@@ -13,6 +13,7 @@ from vsched.settings import load_file, load_text
 from vsched.settings.words import metrics as metrics_words
 from vsched.settings.words import policy as policy_words
 from vsched.settings.words import reading as reading_words
+from vsched.words import WHOLE_NUMBER
 
 ACTIONS = 'actions: "enqueue, allocate, backfill"\n'
 TIERS = "tiers:\n- plugins:\n  - name: gang\n"
@@ -233,7 +234,7 @@ BAD_PLUGINS = {
         "- name: binpack\n  arguments:\n    binpack.cpu: 010",
         [
             "6: tiers[0].plugins[0].arguments.binpack.cpu: "
-            + reading_words.expected(reading_words.WHOLE_NUMBER, "'010'")
+            + reading_words.expected(WHOLE_NUMBER, "'010'")
             + reading_words.LEADING_ZERO
         ],
     ),

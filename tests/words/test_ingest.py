@@ -72,7 +72,6 @@ SENTENCES = [
     ),
     (fields.TIME, "a time such as 2027-01-15T08:00:00Z"),
     (fields.INT32, "a 32-bit integer"),
-    (fields.TRUE_OR_FALSE, "true or false"),
     (
         fields.annotation_not_int32("volcano.sh/x", "many"),
         "metadata.annotations[volcano.sh/x]: 'many' (expected a 32-bit integer)",

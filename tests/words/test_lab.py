@@ -125,7 +125,6 @@ SENTENCES = [
     (suites.empty("trace.csv"), "trace.csv: empty (expected a list of test cases)"),
     (suites.at_least(2.5), "a number of at least 2.5"),
     (suites.whole_at_least(3), "a whole number of at least 3"),
-    (suites.TRUE_OR_FALSE, "true or false"),
     (suites.A_DURATION, "a duration such as 10s"),
     (suites.same_key("config.yaml", 5, "opcode"), "config.yaml:5: opcode: the same key twice"),
     (suites.missing("config.yaml:3", "opcode"), "config.yaml:3: opcode is missing"),

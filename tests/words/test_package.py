@@ -10,6 +10,7 @@ SENTENCES = [
     (words.not_utf8(255), "the text is not UTF-8 (byte 0xff)"),
     (words.NESTED_TOO_DEEPLY, "it is nested too deeply to be read"),
     (words.TRUE_OR_FALSE, "true or false"),
+    (words.WHOLE_NUMBER, "a whole number"),
     (words.must_be("an integer or a string"), "must be an integer or a string"),
     (words.AN_ALLOWED_DIRECTORY, "a directory that is allowed"),
     (

@@ -121,8 +121,6 @@ SENTENCES = [
         vcjobs.no_task_for_plugin("drf", "worker", "ps"),
         "spec.plugins[drf]: no task 'worker' (expected one of this name, or --ps to name another)",
     ),
-    (vcjobs.TRUE_OR_FALSE, "true or false"),
-    (vcjobs.WHOLE_NUMBER, "a whole number"),
     (vcjobs.needs_key_pair("train-ssh"), "the Secret train-ssh needs a new key pair"),
     (vcjobs.PODGROUP_LOST_PODS, "the PodGroup has lost pods: its phase is Unknown"),
     (vcjobs.pod_was_deleted("PodEvicted", "train-worker-0"), "PodEvicted: pod train-worker-0 was deleted"),

@@ -14,6 +14,7 @@ import msgspec
 
 from vsched.settings.metrics import Hidden, MetricsSource
 from vsched.settings.words import files as words
+from vsched.words import AN_ALLOWED_DIRECTORY
 
 
 class Reach(msgspec.Struct, frozen=True):
@@ -59,7 +60,7 @@ class Reach(msgspec.Struct, frozen=True):
         # Links are resolved when the file is read; here nothing is.
         plain = PurePosixPath(os.path.normpath(file))
         if not any(plain.is_relative_to(os.path.normpath(directory)) for directory in self.directories):
-            allowed = " or ".join(self.directories) or words.ALLOWED_DIRECTORY
+            allowed = " or ".join(self.directories) or AN_ALLOWED_DIRECTORY
             yield where, words.file_not_allowed(file, allowed)
 
 

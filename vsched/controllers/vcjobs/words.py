@@ -203,10 +203,6 @@ def no_task_for_plugin(plugin: str, task: str, role: str) -> str:
     return f"spec.plugins[{plugin}]: no task {task!r} (expected one of this name, or --{role} to name another)"
 
 
-TRUE_OR_FALSE = "true or false"
-WHOLE_NUMBER = "a whole number"
-
-
 def needs_key_pair(secret: str) -> str:
     return f"the Secret {secret} needs a new key pair"
 

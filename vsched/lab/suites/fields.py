@@ -12,6 +12,7 @@ from vsched import files
 from vsched.errors import BadInput
 from vsched.lab.suites import words
 from vsched.model.amounts.durations import parse_duration
+from vsched.words import TRUE_OR_FALSE
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep, not_yaml
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ class Value:
         """``true`` or ``false``."""
         if isinstance(self.node, yaml.ScalarNode) and self.node.tag == _FLAG:
             return bool(self.plain())
-        raise self.refuse(words.TRUE_OR_FALSE)
+        raise self.refuse(TRUE_OR_FALSE)
 
     def seconds(self) -> float:
         """A duration such as ``10s`` or ``500ms``."""

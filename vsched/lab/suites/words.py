@@ -32,7 +32,6 @@ def whole_at_least(least: int) -> str:
     return f"a whole number of at least {least}"
 
 
-TRUE_OR_FALSE = "true or false"
 A_DURATION = "a duration such as 10s"
 
 

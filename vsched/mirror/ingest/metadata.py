@@ -17,6 +17,7 @@ from vsched.model.jobs.native import API_GROUP
 from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, PREEMPTIBILITY, PREEMPTION_DELAY, RECLAIM_MIN_RUNTIME
 from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER, MAX_WALL_TIME, WALL_TIME
 from vsched.model.shared import shared
+from vsched.words import TRUE_OR_FALSE
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
@@ -138,7 +139,7 @@ def flag_of(metadata: wire.Metadata, name: str) -> bool | None:
     """A boolean annotation, else label of that name; raises BadObject where it is not a boolean."""
     for field, values in (("annotations", metadata.annotations), ("labels", metadata.labels)):
         if values is not None and name in values:
-            return choice_of(values[name], BOOLEANS, f"metadata.{field}[{name}]", words.TRUE_OR_FALSE)
+            return choice_of(values[name], BOOLEANS, f"metadata.{field}[{name}]", TRUE_OR_FALSE)
     return None
 
 

@@ -18,6 +18,7 @@ from vsched.model.amounts.durations import format_duration, parse_duration
 from vsched.settings.reading.problems import Problems
 from vsched.settings.reading.tree import Node, Scalar, got
 from vsched.settings.words import reading as words
+from vsched.words import TRUE_OR_FALSE, WHOLE_NUMBER
 
 Secret = Annotated[str, msgspec.Meta(extra={"secret": True})]
 """Text that is never shown."""
@@ -76,9 +77,9 @@ def expected(kind: kinds.Type) -> str:
         case kinds.UnionType():
             return " or ".join(expected(one) for one in kind.types if not isinstance(one, kinds.NoneType))
         case kinds.BoolType():
-            return words.TRUE_OR_FALSE
+            return TRUE_OR_FALSE
         case kinds.IntType():
-            return _with_bounds(words.WHOLE_NUMBER, kind, str)
+            return _with_bounds(WHOLE_NUMBER, kind, str)
         case kinds.FloatType():
             return _with_bounds("a number", kind, str)
         case kinds.LiteralType():

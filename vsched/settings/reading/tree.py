@@ -14,6 +14,7 @@ import yaml
 
 from vsched.settings.reading.problems import Problems
 from vsched.settings.words import reading as words
+from vsched.words import CANNOT_BE_PARSED
 from vsched.yamltext import is_too_deep
 
 MOST_NODES = 20_000
@@ -138,7 +139,7 @@ _EXPLAINED = {
 
 
 def _why(error: yaml.MarkedYAMLError, what: str) -> str:
-    problem = " ".join((error.problem or error.context or words.CANNOT_BE_PARSED).split())
+    problem = " ".join((error.problem or error.context or CANNOT_BE_PARSED).split())
     column = f" (column {error.problem_mark.column + 1})" if error.problem_mark else ""
     if problem == words.ANOTHER_DOCUMENT:
         return words.second_document(what)

@@ -35,9 +35,6 @@ def secret_not_allowed(secret: str, allowed: str) -> str:
     return f"{secret!r}: expected a Secret of {allowed} (--policy-secrets)"
 
 
-ALLOWED_DIRECTORY = "a directory that is allowed"
-
-
 def file_not_allowed(file: str, allowed: str) -> str:
     return f"{file!r}: expected a file below {allowed} (--policy-files)"
 

@@ -19,9 +19,6 @@ def too_many_values(what: str, most: int) -> str:
     return f"too large for a {what}: more than {most} values once aliases are expanded"
 
 
-CANNOT_BE_PARSED = "cannot be parsed"
-
-
 def second_document(what: str) -> str:
     return f"a second document begins here; expected one {what}"
 
@@ -69,8 +66,6 @@ def did_you_mean(word: str) -> str:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 DURATION = "a duration such as 30s or 1m30s"
-TRUE_OR_FALSE = "true or false"
-WHOLE_NUMBER = "a whole number"
 MULTIPLE_OF = "a multiple of"
 
 

@@ -13,6 +13,7 @@ from vsched.controllers.vcjobs.naming import Body
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
 from vsched.controllers.vcjobs.template import part
 from vsched.mirror.ingest.metadata import BOOLEANS
+from vsched.words import TRUE_OR_FALSE, WHOLE_NUMBER
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 _SHOWN = 60
@@ -99,7 +100,7 @@ def mount(container: Body, volume: str, path: str, **more: str) -> None:
     part(container, "volumeMounts").append({"name": volume, "mountPath": path, **more})
 
 
-_KINDS: dict[object, str] = {bool: words.TRUE_OR_FALSE, int: words.WHOLE_NUMBER, str: "a text"}
+_KINDS: dict[object, str] = {bool: TRUE_OR_FALSE, int: WHOLE_NUMBER, str: "a text"}
 
 
 def _value(kind: object, text: str, said: bool) -> bool | int | str | None:

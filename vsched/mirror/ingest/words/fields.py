@@ -18,7 +18,6 @@ def only_these_opt_in(annotation: str) -> str:
 
 TIME = "a time such as 2027-01-15T08:00:00Z"
 INT32 = "a 32-bit integer"
-TRUE_OR_FALSE = "true or false"
 
 
 def annotation_not_int32(annotation: str, text: str) -> str:
