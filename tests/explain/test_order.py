@@ -13,7 +13,7 @@ from vsched.explain.order import ordinal
 from vsched.explain.words import reasons
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.plugins.words.victims import HIGHER_PRIORITY
+from vsched.framework.words.jobs import HIGHER_PRIORITY
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 

@@ -272,6 +272,7 @@ SAID: list[tuple[str, str]] = [
     (jobs.more_wait(1), "one more pod waits"),
     (jobs.more_wait(2), "2 more pods wait"),
     (jobs.besides("queue a is closed"), "; besides, queue a is closed"),
+    (jobs.HIGHER_PRIORITY, "has the higher priority"),
     (jobs.NO_HELP, "; more nodes would not help: "),
     (jobs.have_nodes(1, "a.0 is next"), "1 pod has a node: a.0 is next"),
     (jobs.have_nodes(2, "a.0 is next"), "2 pods have nodes: a.0 is next"),

@@ -110,7 +110,6 @@ SAID: list[tuple[str, str]] = [
     (victims.DELAYED, "its preemption delay is not over"),
     (victims.SMALLER_SHARE, "has the smaller share"),
     (victims.MINIMUM_NOT_REACHED, "has not reached its minimum yet"),
-    (victims.HIGHER_PRIORITY, "has the higher priority"),
     (victims.EARLIER_DEADLINE, "has the earlier deadline"),
     (victims.NOT_FOR_WINDOWS, "is not for time windows"),
     (victims.USED_LESS, "has used less of its share"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsched.explain.records import Whereabouts
 from vsched.explain.words import edits, reasons
-from vsched.plugins.words.victims import HIGHER_PRIORITY
+from vsched.framework.words.jobs import HIGHER_PRIORITY
 
 SENTENCES = [
     # explain/words/reasons

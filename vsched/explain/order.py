@@ -21,8 +21,8 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.framework.words.jobs import HIGHER_PRIORITY
 from vsched.model.snapshot import Snapshot
-from vsched.plugins.words.victims import HIGHER_PRIORITY
 
 AHEAD_MAX = 3
 """How many of the jobs before a job are named."""

@@ -18,6 +18,7 @@ from vsched.framework.points.extension import (
 )
 from vsched.framework.points.victims import Preemptable, Purpose, Votes
 from vsched.framework.subgroups import SubGroup
+from vsched.framework.words.jobs import HIGHER_PRIORITY
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.plugins.words import victims
@@ -30,7 +31,7 @@ class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, P
     timeless = True
     votes_by_kind = True
     by_job_alone = True
-    goes_first = victims.HIGHER_PRIORITY
+    goes_first = HIGHER_PRIORITY
 
     def open(self, context: SessionContext) -> None:
         """Keep the jobs, to look up priorities of victims' jobs, and the range of priorities."""

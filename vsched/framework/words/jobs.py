@@ -80,6 +80,8 @@ def besides(message: str) -> str:
     return f"; besides, {message}"
 
 
+HIGHER_PRIORITY = "has the higher priority"
+"""Why a job goes before another one."""
 NO_HELP = "; more nodes would not help: "
 """What follows keeps pods from starting whatever nodes are added."""
 

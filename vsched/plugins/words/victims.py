@@ -22,7 +22,6 @@ DELAYED = "its preemption delay is not over"
 
 SMALLER_SHARE = "has the smaller share"
 MINIMUM_NOT_REACHED = "has not reached its minimum yet"
-HIGHER_PRIORITY = "has the higher priority"
 EARLIER_DEADLINE = "has the earlier deadline"
 NOT_FOR_WINDOWS = "is not for time windows"
 USED_LESS = "has used less of its share"
