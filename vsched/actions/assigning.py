@@ -231,10 +231,11 @@ class GangAssignment:
                 self._left[kind] -= 1
                 before = self._statement.savepoint()
                 for row in self._rows(task, kind, way):
-                    self._place(task, row)
-                    if self._goes_on(row, kind, way):
-                        yield True
-                    self._statement.rollback(before)
+                    for _ in self._claim_ways(task, row):
+                        self._place(task, row)
+                        if self._goes_on(row, kind, way):
+                            yield True
+                        self._statement.rollback(before)
                 self._left[kind] += 1
             if self.cut:
                 return
@@ -265,6 +266,23 @@ class GangAssignment:
                 tried.add(stamp)
             self.steps -= 1
             yield row
+
+    def _claim_ways(self, task: Task, row: int) -> Iterator[object]:
+        """What the task's claims may get on a node; each is what they get when the task is placed next."""
+        claims = self._session.claims
+        if self._is_exact or not claims.concerns(task):
+            yield None
+            return
+        ways = claims.ways(task, row, later=self._later, beside=self._firsts, most=self.steps + 2)
+        for number, way in enumerate(ways.found):
+            if number and self.steps <= 0:
+                self.cut = True
+                break
+            self.steps -= number > 0
+            claims.prefer(task, row, way)
+            yield way
+        claims.prefer(task, row, None)
+        self.cut = self.cut or not ways.complete
 
     def _stamp(self, row: int) -> bytes:
         """What tells a node from others, for these tasks."""
