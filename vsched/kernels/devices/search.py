@@ -86,9 +86,12 @@ def search(
     ``among`` has for each claim the devices that it may get; None: any.
     """
     found: list[Picks] = []
-    complete, tried = explore(
-        claims, row, inventory, books, lambda picks: not found.append(picks), later=later, steps=steps, among=among
-    )
+
+    def accept(picks: Picks) -> bool:
+        found.append(picks)
+        return True
+
+    complete, tried = explore(claims, row, inventory, books, accept, later=later, steps=steps, among=among)
     return DeviceSearchResult(found[0] if found else None, complete, tried)
 
 

@@ -290,9 +290,8 @@ class VolumeHandler:
         preferred = self._preferred.get(task.uid)
         if preferred is None or preferred[0] != row:
             return None
-        waiting = self._waiting(wants)
-        can_be_had = is_possible(self._storages, self._resolver.names, waiting, row, preferred[1])
-        return preferred[1] if can_be_had else None
+        names, waiting = self._resolver.names, self._waiting(wants)
+        return preferred[1] if is_possible(self._storages, names, waiting, row, preferred[1]) else None
 
     def _put(self, task: Task, wants: Wants, row: int, taken: Taken) -> None:
         self._asked = None
