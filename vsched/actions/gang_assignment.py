@@ -84,7 +84,7 @@ class GangAssignment:
         return False
 
     def _search(self) -> bool:
-        if not self._is_exact:
+        if not self._is_exact or self._counts.way is None:
             self._scarcest_first()
         self._by_kind.clear()
         for task in self._tasks:
