@@ -72,15 +72,14 @@ def place_in_any_way(
 
     Where there is none, these steps are taken again.
     """
-    most = session.args("allocate", AllocateArgs).gang_search_steps
-    if not most or (len(kinds.firsts) < 2 and kinds.are_plain and not domains):
+    if not search_budget(session).cells or (len(kinds.firsts) < 2 and kinds.are_plain and not domains):
         return  # whatever the way, each node takes as many
     selection = session.node_selection
     in_order, waits, cut = session.ledger.log[before:], goal.will_be_met(), False
     statement.rollback(before)
     for later in (False, True) if session.nodes.in_motion and not waits else (False,):
-        steps = max(0, min(most, SEARCHES_MAX * most - selection.searched))
-        budget = SearchBudget(steps, most * CELLS_OF_A_STEP)
+        budget = search_budget(session)
+        steps = budget.steps
         found = GangAssignment(session, queue, job, kinds, statement, goal, budget, later=later).run(domains)
         selection.searched += steps - budget.steps
         if found:
@@ -93,6 +92,13 @@ def place_in_any_way(
     if cut:
         whys = ((task.uid, session.refused.tasks.get(task.uid)) for task in kinds.all)
         session.refused.tasks.update({uid: why._replace(cut=True) for uid, why in whys if isinstance(why, NodeReasons)})
+
+
+def search_budget(session: Session) -> SearchBudget:
+    """What one search may cost at present: no more than that of one gang, and of ten in a session."""
+    most = session.args("allocate", AllocateArgs).gang_search_steps
+    steps = max(0, min(most, SEARCHES_MAX * most - session.node_selection.searched))
+    return SearchBudget(steps, most * CELLS_OF_A_STEP)
 
 
 def place_again(session: Session, statement: Statement, steps: Sequence[LedgerEntry]) -> None:

@@ -13,13 +13,13 @@ import numpy as np
 from vsched.actions.assigning import place_again, place_in_any_way
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.placing import PlacingGoal
-from vsched.actions.task_kinds import KindsInDomain, TaskKinds, kinds_of
+from vsched.actions.task_kinds import KindsInDomain, TaskKinds, kinds_of, mask_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.subgroups import AnyGroup, SubGroup, SubGroups
-from vsched.model.nodes.table import Ints, Mask
+from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.topology.constraints import NO_POLICY
@@ -77,9 +77,9 @@ def _domains(
             if one.topology is not None:
                 tasks.setdefault(one, []).append(task)
     for one in sorted(tasks, key=lambda group: -len(tasks[group])):
-        domains = [_mask_of(session, rows) for rows in _domain_rows(session, job, one, tasks[one])]
+        domains = [mask_of(session, rows) for rows in _domain_rows(session, job, one, tasks[one])]
         if some_stay_out:
-            domains.append(_mask_of(session, np.zeros(0, dtype=np.int64)))
+            domains.append(mask_of(session, np.zeros(0, dtype=np.int64)))
         yield KindsInDomain(frozenset(kinds.of[task.uid] for task in tasks[one]), domains)
 
 
@@ -95,13 +95,6 @@ def _domain_rows(session: Session, job: JobView, group: AnyGroup, tasks: Sequenc
     for at, (tier, only) in enumerate(reach):
         look = places.look(task_set, tier, only, pods_by_domain.inside(at))
         restricted = session.node_selection.restricted_to
-        yield from (one.rows for one in look.domains(places.grouping(tier), restricted, len(look.ordered)))
+        yield from (one.rows for one in look.domains(places.grouping(tier), restricted))
     if not topology.hard:
         yield np.arange(len(session.nodes))
-
-
-def _mask_of(session: Session, rows: Ints) -> Mask:
-    """bool[nodes]: these rows."""
-    mask = np.zeros(len(session.nodes), dtype=np.bool_)
-    mask[rows] = True
-    return mask

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from vsched.framework.session import Session
-from vsched.model.nodes.table import Mask
+from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.task import Task
 
 
@@ -48,3 +50,10 @@ class KindsInDomain(NamedTuple):
     kinds: frozenset[int]
     domains: Sequence[Mask]
     """bool[nodes]: the domains that may be theirs, the best first."""
+
+
+def mask_of(session: Session, rows: Ints) -> Mask:
+    """bool[nodes]: these rows."""
+    mask = np.zeros(len(session.nodes), dtype=np.bool_)
+    mask[rows] = True
+    return mask

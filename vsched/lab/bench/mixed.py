@@ -41,7 +41,7 @@ Manifest = dict[str, Any]
 class Role(NamedTuple):
     """Pods of one kind."""
 
-    count: int
+    pods: int
     cpu: int
     """Millicores."""
     memory: int = 0
@@ -71,12 +71,12 @@ class MixedGang(NamedTuple):
             name = f"node-{at:05d}"
             labels = {"kubernetes.io/hostname": name}
             yield "Node", {"metadata": {"name": name, "uid": name, "labels": labels}, "status": {"allocatable": room}}
-        total = sum(role.count for role in self.roles)
+        total = sum(role.pods for role in self.roles)
         group = {"metadata": metadata_of("mixed", "gang"), "spec": {"minMember": total}, "status": {"phase": "Inqueue"}}
         yield "PodGroup", group
         numbers = count()
         for role in self.roles:
-            for _ in range(role.count):
+            for _ in range(role.pods):
                 yield "Pod", _pod(role, next(numbers))
 
 
@@ -92,7 +92,7 @@ def one_too_many(nodes: int, random: Random) -> MixedGang:
     """The same with a launcher for each other node, and one more."""
     gang = launchers(nodes, random)
     few, workers = gang.roles
-    return gang._replace(roles=[few._replace(count=nodes - workers.count + 1), workers])
+    return gang._replace(roles=[few._replace(pods=nodes - workers.pods + 1), workers])
 
 
 def twelve_roles(nodes: int, random: Random) -> MixedGang:
@@ -129,7 +129,7 @@ def measure_mixed(nodes: int, policy: Policy) -> dict[str, Any]:
 def _cost(cache: Cache, policy: Policy) -> dict[str, Any]:
     cache.snapshot(0.0)
     listed()
-    first, again = [], []
+    first, again = list[float](), list[float]()
     for _ in range(REPEATS):
         memo = Memo()
         for seconds in (first, again):
