@@ -68,6 +68,10 @@ SENTENCES = [
     (core.mixed(core.MIXED_LAUNCHERS), "launchers, and workers for all nodes with GPUs: first session / again (ms)"),
     (core.mixed(core.MIXED_ONE_TOO_MANY), "the same with one launcher too many: first session / again (ms)"),
     (core.mixed(core.MIXED_ROLES), "twelve roles on nodes they nearly fill: first session / again (ms)"),
+    (
+        core.mixed(core.MIXED_PACKED),
+        "twelve roles on a hundred nodes, nine tenths full: first session / again (ms)",
+    ),
     (core.mixed(core.MIXED_APART), "others, and a pod that wants a large node alone: first session / again (ms)"),
     (core.mixed_cost(1000.5, 2.5, 3000, starts=True), "1,000.5 / 2.5, 3,000 steps, starts"),
     (core.mixed_cost(1.0, 1.0, 0, starts=False), "1.0 / 1.0, 0 steps, waits"),

@@ -2,7 +2,8 @@
 
 Tasks are tried on all nodes, those with the best scores first, and are taken back where the others cannot fit any more.
 Whether they can is counted (``gang_counts``): exactly, so that nothing is taken back, for tasks that claim nothing and
-have no rules about other pods; for others, what amounts say. The search has a budget of steps.
+have no rules about other pods; for others, what amounts say. Where such tasks are too many kinds to be counted, they go
+where a guess says that all have room. The search has a budget of steps.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class GangAssignment:
         return False
 
     def _search(self) -> bool:
-        if not self._is_exact or self._counts.way is None:
+        if not self._is_exact:
             self._scarcest_first()
         self._by_kind.clear()
         for task in self._tasks:
@@ -158,8 +159,9 @@ class GangAssignment:
     def _rows(self, task: Task, kind: int, way: Way | None) -> Iterator[int]:
         """The nodes to try, as long as there are steps: the best first, and no two that differ in nothing."""
         tried: set[bytes] = set()
+        most = ROWS_COUNTED if self._counts.is_counted else 0
         for number, row in enumerate(self._open_rows(task, kind)):
-            if self._is_exact and way is not None and (number >= ROWS_COUNTED or self._budget.steps <= 0):
+            if self._is_exact and way is not None and (number >= most or self._budget.steps <= 0):
                 yield from (one for one, of in way if of == kind)
                 return
             if self._budget.steps <= 0:

@@ -1,21 +1,24 @@
 """Whether amounts allow for what a gang still lacks, by exact counting where that is quick (``kernels.assignment``).
 
 For tasks that claim nothing and have no rules about other pods, the count says all, and names a way to place them.
+Where there is too much to count, a way for such tasks is guessed (``kernels.packing``).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import compress
 
 import numpy as np
 
 from vsched.actions.placing import PlacingGoal
 from vsched.actions.task_kinds import TaskKinds
 from vsched.framework.session import Session
-from vsched.kernels.assignment import NEVER, RoomOnNodes, TaskTable, assign, too_many
+from vsched.kernels.assignment import NEVER, Assignment, RoomOnNodes, TaskTable, assign, too_many
+from vsched.kernels.packing import pack
 from vsched.model.nodes.table import Ints, Mask
 
 CELLS_OF_A_STEP = 1 << 14
@@ -60,7 +63,9 @@ class GangCounts:
         self._columns = sorted({column for task in self._firsts for column, _ in task.shape.request})
         requests = [[dict(task.shape.request).get(column, 0) for column in self._columns] for task in self._firsts]
         self._requests = np.array(requests, dtype=np.int64).reshape(len(self._firsts), len(self._columns))
-        self._counts = not too_many(tuple(self.left.values()))
+        self._is_exact = kinds.are_plain
+        """Whether amounts say all."""
+        self.is_counted = not too_many(tuple(self.left.values()))
         """Whether what is left can be counted."""
         self.way: Way | None = None
         """A way to place what is left, by amounts; None where none is known."""
@@ -100,24 +105,62 @@ class GangCounts:
             least = max(missing - others, of_parts.get(part, 0) - of_part)
             if least > 0 and int(np.minimum(room.most[:, kind], least).sum()) < least:
                 return False
-        if not self._counts or self._budget.steps <= 0 or not kinds:
+        if self._budget.steps <= 0 or not kinds:
             return True
         counts = tuple(self.left[kind] for kind in kinds)
         rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
-        table = self._table(tuple(kinds), counts)
         room = RoomOnNodes(room.free[rows], room.most[rows][:, kinds])
-        needed, cells = self._needed(table, kinds, missing, of_parts), self._budget.cells
-        # A gang that waits asks the same in each session, mostly of nodes that have the same room for it.
-        asked = blake2b(digest_size=16)
-        for amounts in (self._requests[kinds], np.array(counts), needed, room.free, room.most):
-            asked.update(amounts.tobytes())
-        found = self._session.memo.of("assignments", asked.digest(), (), lambda: assign(table, room, needed, cells))
-        self._budget.steps -= 1 + found.cells // CELLS_OF_A_STEP
+        found = self._counted(kinds, counts, room, missing, of_parts) if self.is_counted else None
+        if found is None or not found.complete:
+            self.is_counted = False
+            if not self._is_exact:
+                return True
+            found = self._packed(kinds, counts, room, missing, of_parts)
+            self._budget.cut = self._budget.cut or found.places is None
         if found.places is None:
-            self._counts = found.complete
-            return not found.complete
-        self.way = Counter({(int(rows[at]), kinds[one]): count for at, one, count in found.places})
+            return False
+        self.way = Counter()
+        for at, one, count in found.places:
+            self.way[int(rows[at]), kinds[one]] += count
         return True
+
+    def _counted(
+        self, kinds: Sequence[int], counts: Sequence[int], room: RoomOnNodes, missing: int, of_parts: Mapping[str, int]
+    ) -> Assignment:
+        """A way to place enough tasks, by exact counting."""
+        table = self._table(tuple(kinds), tuple(counts))
+        needed, cells = self._needed(table, kinds, missing, of_parts), self._budget.cells
+        return self._remembered(kinds, counts, room, needed, lambda: assign(table, room, needed, cells))
+
+    def _packed(
+        self, kinds: Sequence[int], counts: Sequence[int], room: RoomOnNodes, missing: int, of_parts: Mapping[str, int]
+    ) -> Assignment:
+        """The same by good guesses."""
+        parts = [(least, [self._parts[kind] == part for kind in kinds]) for part, least in of_parts.items()]
+        wanted = [(missing, [True] * len(kinds)), *parts]
+
+        def is_enough(placed: Sequence[int]) -> bool:
+            return all(sum(compress(placed, mine)) >= least for least, mine in wanted)
+
+        asked, cells = np.array([[least, *mine] for least, mine in wanted]), self._budget.cells
+        requests = self._requests[kinds]
+        return self._remembered(kinds, counts, room, asked, lambda: pack(requests, counts, room, is_enough, cells))
+
+    def _remembered(
+        self,
+        kinds: Sequence[int],
+        counts: Sequence[int],
+        room: RoomOnNodes,
+        wanted: Ints,
+        make: Callable[[], Assignment],
+    ) -> Assignment:
+        """The answer, made once: a gang that waits mostly asks the same in each session, of nodes with equal room."""
+        asked = blake2b(digest_size=16)
+        for amounts in (self._requests[kinds], np.array(counts), wanted, room.free, room.most):
+            asked.update(amounts.tobytes())
+        found = self._session.memo.of("assignments", (asked.digest(), wanted.ndim), (), make)
+        self._budget.steps -= 1 + found.cells // CELLS_OF_A_STEP
+        return found
 
     def _table(self, kinds: tuple[int, ...], counts: tuple[int, ...]) -> TaskTable:
         found = self._tables.get((kinds, counts))

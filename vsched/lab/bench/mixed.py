@@ -105,6 +105,21 @@ def twelve_roles(nodes: int, random: Random) -> MixedGang:
     return MixedGang([*large, *small], random.sample(roles, ROLES))
 
 
+def packed(nodes: int, random: Random) -> MixedGang:
+    """Twelve roles that, well packed, fill a hundred nodes to nine tenths, beside smaller ones."""
+    asked = [(CORE * random.randrange(1, 16), CORE * random.randrange(1, 16)) for _ in range(ROLES)]
+    counts = [0] * ROLES
+    found = []
+    for _ in range(min(nodes, 100)):
+        mine = random.choices(range(ROLES), k=random.randrange(1, 5))
+        for role in mine:
+            counts[role] += 1
+        cpu, memory = (sum(asked[role][at] for role in mine) * 10 // 9 for at in range(2))
+        found.append((cpu + random.randrange(50), memory + random.randrange(50), 0))
+    found += [(CORE // 2, CORE // 2, 0)] * (nodes - len(found))
+    return MixedGang(found, [Role(pods, *amounts) for pods, amounts in zip(counts, asked, strict=True) if pods])
+
+
 def apart(nodes: int, random: Random) -> MixedGang:
     """A pod that wants the node with the GPU alone, after others that like it best."""
     sizes = sorted(random.sample(LARGE, nodes))
@@ -112,11 +127,18 @@ def apart(nodes: int, random: Random) -> MixedGang:
     return MixedGang(found, [Role(min(20, nodes - 1), LARGE.start // 2), Role(1, CORE, gpus=1, apart=True)])
 
 
-GANGS = {"launchers": launchers, "one_too_many": one_too_many, "twelve_roles": twelve_roles, "apart": apart}
+GANGS = {
+    "launchers": launchers,
+    "one_too_many": one_too_many,
+    "twelve_roles": twelve_roles,
+    "packed": packed,
+    "apart": apart,
+}
 LABELS = {
     "launchers": words.MIXED_LAUNCHERS,
     "one_too_many": words.MIXED_ONE_TOO_MANY,
     "twelve_roles": words.MIXED_ROLES,
+    "packed": words.MIXED_PACKED,
     "apart": words.MIXED_APART,
 }
 

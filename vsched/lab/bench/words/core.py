@@ -120,6 +120,7 @@ OVER_HTTP = "over HTTP, with an embedded cluster and a daemon on the same cores"
 MIXED_LAUNCHERS = "launchers, and workers for all nodes with GPUs"
 MIXED_ONE_TOO_MANY = "the same with one launcher too many"
 MIXED_ROLES = "twelve roles on nodes they nearly fill"
+MIXED_PACKED = "twelve roles on a hundred nodes, nine tenths full"
 MIXED_APART = "others, and a pod that wants a large node alone"
 
 
