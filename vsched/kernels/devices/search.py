@@ -109,8 +109,8 @@ def explore(
 ) -> tuple[bool, int]:
     """Show solutions to ``accept`` until it takes one. Returns whether the search came to its end, and its steps.
 
-    Of free devices for which ``like`` gives equal values that are not None, one is as good as the other: solutions that
-    differ only in such devices are shown once.
+    Of devices for which ``like`` gives equal values, one is as good as the other: of solutions that differ only in such
+    devices, one is shown.
     """
     running = _Search(claims, row, inventory, books, accept, later, steps, among, like)
     try:
@@ -165,6 +165,8 @@ class _Search:
         self._used: set[int] = set()
         self._shares: dict[int, list[Quantities]] = {}
         self._counters: dict[Counter, int] = {}
+        self._touched: dict[tuple[int, str], int] = {}
+        """By counter set: how many of its counters this search takes something of, device by device."""
         self._values: dict[tuple[int, int], list[int]] = {}
         self._picks: list[list[Pick]] = [[] for _ in claims]
         self.steps = 0
@@ -199,7 +201,7 @@ class _Search:
             device = self._candidate(ask.want, found, position)
             if device is None:
                 return False
-            kind = None if self._like is None else self._like(device)
+            kind = self._kind(device)
             if kind in seen or (self._among is not None and device not in self._among[claim]):
                 continue
             if not self._pick(claim, ask, found, device):
@@ -212,6 +214,13 @@ class _Search:
                 return True
             self._put_back(claim, ask, device)
         return False
+
+    def _kind(self, device: int) -> Hashable:
+        """Equal for devices of which one is as good as the other; None where this search took what tells them apart."""
+        if self._like is None or self._shares.get(device):
+            return None
+        touched = any(self._touched.get(counter[:2]) for counter, _ in self._inventory.counters(device))
+        return None if touched else self._like(device)
 
     def _every(self, claim: int, at: int, ask: Ask, found: Match, selected: list[int]) -> bool:
         picked = []
@@ -285,6 +294,7 @@ class _Search:
     def _count(self, device: int, sign: int) -> None:
         for key, amount in self._inventory.counters(device):
             self._counters[key] = self._counters.get(key, 0) + sign * amount
+            self._touched[key[:2]] = self._touched.get(key[:2], 0) + sign
 
     def _put_back(self, claim: int, ask: Ask, device: int) -> None:
         self._picks[claim].pop()

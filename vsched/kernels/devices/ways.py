@@ -23,8 +23,6 @@ class DeviceWays(NamedTuple):
     """The first is that of ``search``."""
     complete: bool
     """Whether there are no others."""
-    steps: int
-    """How many devices were tried."""
 
 
 def device_ways(
@@ -46,12 +44,11 @@ def device_ways(
     found: dict[Hashable, Picks] = {}
 
     def accept(picks: Picks) -> bool:
-        key = tuple(frozenset(Multiset(alike.of(pick.device) for pick in mine).items()) for mine in picks)
-        found.setdefault(key, picks)
+        found.setdefault(alike.all_of(picks), picks)
         return len(found) == most
 
-    complete, tried = explore(claims, row, inventory, books, accept, later=later, steps=steps, like=alike.plain)
-    return DeviceWays(tuple(found.values()), complete and len(found) < most, tried)
+    complete, _ = explore(claims, row, inventory, books, accept, later=later, steps=steps, like=alike.of)
+    return DeviceWays(tuple(found.values()), complete and len(found) < most)
 
 
 class _Alike:
@@ -66,9 +63,21 @@ class _Alike:
         self._values = [attribute_values(inventory, name) for name in names]
         self._known: dict[int, Hashable] = {}
 
-    def plain(self, device: int) -> Hashable:
-        """Equal for devices that are alike; None where what is taken of others may count as well."""
-        return self.of(device) if self._inventory.plain[device] else None
+    def all_of(self, picks: Picks) -> Hashable:
+        """Equal for ways that are alike: the same devices, as many of them together in a counter set or shared."""
+        together: dict[Hashable, Multiset[Hashable]] = {}
+        for claim, mine in enumerate(picks):
+            for pick in mine:
+                group = self._group(pick.device)
+                together.setdefault(group, Multiset())[claim, self.of(pick.device)] += 1
+        return frozenset(Multiset(frozenset(some.items()) for some in together.values()).items())
+
+    def _group(self, device: int) -> Hashable:
+        """Equal for devices of which one may leave less of the other: those of a counter set, or one and the same."""
+        if self._inventory.plain[device]:
+            return None
+        sets = {counter[:2] for counter, _ in self._inventory.counters(device)}
+        return next(iter(sets)) if len(sets) == 1 else device
 
     def of(self, device: int) -> Hashable:
         """Equal for devices that are alike."""
@@ -81,7 +90,7 @@ class _Alike:
         if self._inventory.plain[device]:
             return self._own(device)
         sets = {counter[:2] for counter, _ in self._inventory.counters(device)}
-        if len(sets) > 1:
+        if len(sets) > 1 or (sets and self._inventory.shareable[device]):
             return device
         return self._own(device), self._consumed(device), *(self._counter_set(*one) for one in sets)
 

@@ -43,6 +43,8 @@ STEPS_A_SECOND = 200_000
 SLOW_NODES = 3
 """So many nodes may use up all the steps of a search in one session; searches on further nodes get ``MIN_STEPS``."""
 MIN_STEPS = 2_000
+WAYS_STEPS = 1_000
+"""Devices that are tried to find the ways to serve one task on one node."""
 
 
 class DeviceHandler:
@@ -190,11 +192,10 @@ class DeviceHandler:
         found: list[Picks] = []
         complete = True
         for late in (False, True) if later and self._room.counts.differ else (False,):
-            books, steps = self._uses.books, self._steps_left()
+            books, steps = self._uses.books, WAYS_STEPS
             ways = device_ways(
                 asks, row, self._inventory, books, later=late, steps=steps, most=most - len(found), beside=besides
             )
-            self._left -= ways.steps
             found += (one for one in ways.found if one not in found)
             complete = complete and ways.complete
             if len(found) == most:

@@ -17,6 +17,29 @@ from vsched.framework.claims.volumes.wants import WantedClaim
 
 TRIES_MAX = 500
 """How many choices are tried for the claims of a pod on one node, besides kube-scheduler's."""
+TRIES_OF_A_SESSION = 20_000
+"""How many are tried so in one session, before it is content with ``TRIES_MIN`` on each node."""
+TRIES_MIN = 10
+
+
+class TriesLeft:
+    """How many choices may still be tried."""
+
+    def __init__(self) -> None:
+        self._left = TRIES_OF_A_SESSION
+        self._here = 0
+
+    def begin(self) -> None:
+        """The choice on one node begins."""
+        self._here = max(TRIES_MIN, min(TRIES_MAX, self._left))
+
+    def take(self) -> bool:
+        """Take one; False where there is none left."""
+        if not self._here:
+            return False
+        self._here -= 1
+        self._left -= 1
+        return True
 
 
 class Arranged(NamedTuple):
@@ -50,12 +73,13 @@ def arrangements(
     names: AttachNames,
     waiting: Sequence[WantedClaim],
     row: int,
+    tries: TriesLeft,
     beside: Sequence[VolumeNeed] = (),
 ) -> Iterator[tuple[Arranged, ...]]:
     """What the claims may get on the node, all of them: first as kube-scheduler chooses, then in all other ways.
 
     Volumes of one size that are alike for these claims, and for claims with the needs ``beside``, are not told apart.
-    About ``TRIES_MAX`` choices are tried.
+    As many choices are tried as ``tries`` allows.
     """
     if not waiting:
         yield ()
@@ -64,8 +88,8 @@ def arrangements(
     if first is not None:
         yield first
     needs = [*(one.content.need for one in waiting if one.content.need is not None), *beside]
-    left = [TRIES_MAX]
-    for found in _others(storages, names, waiting, row, needs, {}, left):
+    tries.begin()
+    for found in _others(storages, names, waiting, row, needs, {}, tries):
         if found != first:
             yield found
 
@@ -93,23 +117,22 @@ def _others(
     row: int,
     needs: Sequence[VolumeNeed],
     chosen: dict[str, Arranged],
-    left: list[int],
+    tries: TriesLeft,
 ) -> Iterator[tuple[Arranged, ...]]:
-    """The same for the claims that nothing is chosen for yet; ``left`` has the number of tries that are left."""
+    """The same for the claims that nothing is chosen for yet."""
     one = next((one for one in waiting if one.claim.key not in chosen), None)
     if one is None:
         yield tuple(chosen[one.claim.key] for one in waiting)
         return
     seen: set[Hashable] = set()
     for option, kind in _options(storages, names, one, row, needs, chosen):
-        if not left[0]:
-            return
         if kind in seen:
             continue
+        if not tries.take():
+            return
         seen.add(kind)
-        left[0] -= 1
         chosen[one.claim.key] = option
-        yield from _others(storages, names, waiting, row, needs, chosen, left)
+        yield from _others(storages, names, waiting, row, needs, chosen, tries)
         del chosen[one.claim.key]
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from vsched.framework.claims.handler import ONE_WAY, ClaimRoom, ClaimRules, ClaimWays, Unfit
-from vsched.framework.claims.volumes.arranging import Arranged, arrange, arrangements, is_possible
+from vsched.framework.claims.volumes.arranging import Arranged, TriesLeft, arrange, arrangements, is_possible
 from vsched.framework.claims.volumes.attached import AttachedVolumes, AttachStep
 from vsched.framework.claims.volumes.limits import VolumeLimits
 from vsched.framework.claims.volumes.names import Attachable
@@ -91,6 +91,7 @@ class VolumeHandler:
         self._answers: dict[Hashable, ClassClaims] = {}
         self._asked: tuple[Task, ClassClaims] | None = None
         """The last task that was asked about, since the last step."""
+        self._tries = TriesLeft()
         self._preferred: dict[str, tuple[int, Taken]] = {}
         """By uid: the row and the volumes there that a task is to get if it can."""
         self._storages = Storages(catalogue, statics)
@@ -135,7 +136,9 @@ class VolumeHandler:
         wants = self._wants(task)
         if not all(self._once.is_free(claim, later=later) for claim in self._answers_for(task).once):
             return False
-        return self._reaching.fits(wants, row) and next(self._arrangements(wants, row, later=later), None) is not None
+        if not self._reaching.fits(wants, row):
+            return False
+        return next(self._arrangements(wants, row, self._tries, later=later), None) is not None
 
     def unfit(self, task: Task) -> Unfit:
         """Claims that would get the same volume or the same storage, or more volumes than the node can attach."""
@@ -167,7 +170,7 @@ class VolumeHandler:
             return ONE_WAY
         claims = [one for other in beside for one in self._wants(other).claims]
         needs = list(dict.fromkeys(one.content.need for one in claims if one.content.need is not None))
-        found = tuple(islice(self._arrangements(wants, row, needs, later=later), most))
+        found = tuple(islice(self._arrangements(wants, row, self._tries, needs, later=later), most))
         return ClaimWays(found or (None,), len(found) < most)
 
     def prefer(self, task: Task, row: int, way: object) -> None:
@@ -185,7 +188,8 @@ class VolumeHandler:
         wants = self._wants(task)
         arranged = self._preferred_for(task, wants, row)
         if arranged is None and not self.is_exact(task):
-            arranged = next(self._arrangements(wants, row, later=later), None)
+            # With as many tries as on any node, so that what ``fits`` found is found again.
+            arranged = next(self._arrangements(wants, row, TriesLeft(), later=later), None)
         if arranged is None:
             arranged = arrange(self._storages, self._resolver.names, self._waiting(wants), row)
         assert arranged is not None, f"no volumes for {task.key} on node row {row}"
@@ -278,10 +282,10 @@ class VolumeHandler:
         ]
 
     def _arrangements(
-        self, wants: Wants, row: int, beside: Sequence[VolumeNeed] = (), *, later: bool
+        self, wants: Wants, row: int, tries: TriesLeft, beside: Sequence[VolumeNeed] = (), *, later: bool
     ) -> Iterator[Taken]:
         """What the claims that wait may get on the row, of what the node can attach."""
-        for found in arrangements(self._storages, self._resolver.names, self._waiting(wants), row, beside):
+        for found in arrangements(self._storages, self._resolver.names, self._waiting(wants), row, tries, beside):
             if self._limits.fits(wants, row, found, later=later):
                 yield found
 
@@ -304,7 +308,7 @@ class VolumeHandler:
         for wanted in wants.claims:
             key = wanted.claim.key
             users[key] = users.get(key, 0) + 1
-        for key in _for_one_pod(wants):
+        for key in wants.for_one_pod:
             self._once.come(key, row)
         self._attached.shift(AttachStep(row, self._names(wants, taken), 1, 1))
 
@@ -312,7 +316,7 @@ class VolumeHandler:
         self._asked = None
         taken, wants = self._taken.pop(task.uid), self._wants(task)
         self._attached.shift(AttachStep(row, self._names(wants, taken), -1, -1))
-        for key in _for_one_pod(wants):
+        for key in wants.for_one_pod:
             self._once.go(key, row)
         users = self._users
         for wanted in wants.claims:
@@ -341,10 +345,3 @@ class VolumeHandler:
         for key in self._resolver.once_of(task):
             self._once.shift(key, by)
         self._attached.shift(AttachStep(row, self._resolver.names.of_task(task), 0, by))
-
-
-def _for_one_pod(wants: Wants) -> list[str]:
-    """The claims that one pod may use at a time."""
-    if not wants.kind.for_one_pod:
-        return []
-    return [one.claim.key for one in wants.claims if one.content.for_one_pod]
