@@ -35,8 +35,6 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
-NODES_OF_A_STEP = 4
-"""To ask who may leave so many nodes takes about as long as a task takes to be placed."""
 NODES_FEW = 8
 """On more nodes, fewer sets are tried for a gang that has no room: mostly votes are what is in its way."""
 PLACEMENTS_MAX = 4
@@ -122,7 +120,7 @@ class _Finding:
         self._plans = FreeingPlans(self._attempt, kinds, missing, self._budget, self._is_cheap, rows)
         if today is None:
             nodes = len(self._plans.nodes)
-            self._budget.steps -= nodes // NODES_OF_A_STEP
+            self._budget.steps -= nodes  # to ask who may leave one takes about as long as to place a task
             self._enough = self._budget.steps - self._budget.steps * NODES_FEW // max(nodes, NODES_FEW)
             if self._plans.find(NOBODY) is None:
                 return None
