@@ -8,7 +8,8 @@ from itertools import takewhile
 import numpy as np
 
 from vsched.explain.candidates.levers import Lever, Rank
-from vsched.explain.candidates.nodes import KINDS_MAX, node_levers
+from vsched.explain.candidates.machines import KINDS_MAX
+from vsched.explain.candidates.nodes import node_levers
 from vsched.explain.combined_changes import all_of
 from vsched.explain.menu import words
 from vsched.explain.menu.gang import WaitingGang, test_of
@@ -22,6 +23,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.edits import AddNodes, AddPoolNodes, Edit, PoolNode
 from vsched.model.amounts.resources import format_amount
 from vsched.model.nodes.table import NodeTable
+from vsched.model.pods.shape import Shape
 
 NODES_MAX = 1024
 """The most nodes that are tried."""
@@ -84,15 +86,21 @@ def _unavailable(gang: WaitingGang, pools: Sequence[OfferedPool]) -> dict[str, s
 
 
 def _too_small(gang: WaitingGang, nodes: Sequence[PoolNode]) -> str:
-    """Which resource an empty node of the pool has too little of for a pod; empty where none."""
-    for node in nodes[:1]:
-        for shape in gang.wants.shapes:
-            for column, amount in shape.request:
-                name = gang.wants.name(column)
-                has = node.allocatable.get(name, 0)
-                if has < amount:
-                    offered, asked = format_amount(name, has), format_amount(name, amount)
-                    return words.node_too_small(offered, name, asked)
+    """Which resource an empty node of the pool has too little of for a pod; empty where some pod fits there.
+
+    A node for some of the pods may be enough: it leaves others to the rest.
+    """
+    found = [_lacking(gang, node, shape) for node in nodes[:1] for shape in gang.wants.shapes]
+    return found[0] if found and all(found) else ""
+
+
+def _lacking(gang: WaitingGang, node: PoolNode, shape: Shape) -> str:
+    """Which resource an empty node has too little of for such a pod; empty where none."""
+    for column, amount in shape.request:
+        name = gang.wants.name(column)
+        has = node.allocatable.get(name, 0)
+        if has < amount:
+            return words.node_too_small(format_amount(name, has), name, format_amount(name, amount))
     return ""
 
 
