@@ -69,11 +69,8 @@ class UnfitGangs:
         kinds = self._kinds(view, missing)
         if kinds is None or len(kinds.roles) < 2:
             return None
-        selection, gang = self._session.node_selection, kinds.gang
-        key = (
-            *((task.shape, selection.label_class(task)) for task in kinds.firsts),
-            *(gang.counts, gang.roles, gang.minima, missing, view.queue),
-        )
+        gang = kinds.gang
+        key = *(task.shape for task in kinds.firsts), gang.counts, gang.roles, gang.minima, missing, view.queue
         if key not in self._known:
             if len(self._known) >= LOOKS_MAX:
                 return None
@@ -83,26 +80,24 @@ class UnfitGangs:
 
     def _kinds(self, view: JobView, missing: int) -> _Kinds | None:
         """Its pods by kind; None where too few of them could be placed whatever nodes have."""
-        selection = self._session.node_selection
         kinds: dict[Hashable, list[Task]] = {}
-        for task in self._session.plugins.ordered_tasks(self._usable(view)):
-            kinds.setdefault((task.role, task.shape, selection.label_class(task)), []).append(task)
-        lacking = view.roles_missing()
+        for task in self._usable(view):
+            kinds.setdefault((task.role, task.shape), []).append(task)
+        firsts = [min(some, key=lambda task: (task.created, task.name)) for some in kinds.values()]
+        count_of = {first.uid: len(some) for first, some in zip(firsts, kinds.values(), strict=True)}
+        firsts = self._session.plugins.ordered_tasks(firsts)
         roles: dict[Hashable, Task] = {}
-        of_kind: list[int] = []
-        for first, *_ in kinds.values():
-            key: Hashable = first.role or first.shape
-            roles.setdefault(key, first)
-            of_kind.append([*roles].index(key))
-        counts = tuple(map(len, kinds.values()))
-        minima = tuple(lacking.pop(task.role, 0) if task.role else 0 for task in roles.values())
-        of_role = np.bincount(of_kind, counts, len(roles))
-        if sum(counts) < missing or lacking or (of_role < minima).any():
+        for task in firsts:
+            roles.setdefault(task.role or task.shape, task)
+        of_kind = tuple([*roles].index(task.role or task.shape) for task in firsts)
+        counts = tuple(count_of[task.uid] for task in firsts)
+        lacking = view.roles_missing()
+        minima = tuple(lacking.pop(task.role, 0) for task in roles.values())
+        if sum(counts) < missing or lacking or (np.bincount(of_kind, counts, len(roles)) < minima).any():
             return None
-        firsts = [some[0] for some in kinds.values()]
         columns = sorted({column for task in firsts for column, _ in task.shape.request})
         requests = [[dict(task.shape.request).get(column, 0) for column in columns] for task in firsts]
-        gang = Gang(np.array(requests, dtype=np.int64), counts, tuple(of_kind), minima, missing)
+        gang = Gang(np.array(requests, dtype=np.int64), counts, of_kind, minima, missing)
         return _Kinds(firsts, [*roles.values()], gang, columns)
 
     def _usable(self, view: JobView) -> Iterable[Task]:
