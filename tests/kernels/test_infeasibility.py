@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from vsched.kernels.infeasibility import SETS_MAX, Gang, Infeasible, OpenNodes, Shortage, infeasible
+from vsched.kernels.infeasibility import SETS_MAX, Gang, Infeasible, OpenNodes, Shortage
+from vsched.kernels.infeasibility import infeasible as counted_infeasible
 from vsched.model.nodes.table import Ints
 
 PLENTY = 10**8
@@ -28,6 +29,10 @@ def gang(requests: list[list[int]], counts: Sequence[int], missing: int | None =
 def nodes(free: list[list[int]], is_open: list[list[bool]] | None = None, kinds: int = 2) -> OpenNodes:
     everywhere = [[True] * kinds] * len(free)
     return OpenNodes(np.array(free), np.array(everywhere if is_open is None else is_open))
+
+
+def infeasible(asks: Gang, room: OpenNodes, cells_max: int = PLENTY) -> Infeasible | None:
+    return counted_infeasible(asks, room, cells_max)[0]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +109,7 @@ def nodes(free: list[list[int]], is_open: list[list[bool]] | None = None, kinds:
     ],
 )
 def test_what_does_not_fit_together(asks: Gang, room: OpenNodes, found: Infeasible | None) -> None:
-    said = infeasible(asks, room, PLENTY)
+    said = infeasible(asks, room)
     if found is not None and found.shortage is not None:
         found = found._replace(resources=(found.shortage.resource,))
     assert said == found
@@ -113,14 +118,16 @@ def test_what_does_not_fit_together(asks: Gang, room: OpenNodes, found: Infeasib
 def test_nothing_is_said_where_counting_would_cost_too_much() -> None:
     free = np.array([[10 + row] for row in range(50)])
     asks = gang([[7], [5], [3]], (200, 20, 20))
-    assert infeasible(asks, OpenNodes(free, np.ones((50, 3), np.bool_)), 1000) is None
+    found, cells = counted_infeasible(asks, OpenNodes(free, np.ones((50, 3), np.bool_)), 1000)
+    assert found is None
+    assert cells >= 1000
 
 
 def test_all_roles_are_named_where_there_are_too_many_sets_of_them() -> None:
     """Of nine roles with a task of 1 each, which share a node with room for 3 of them, any four are a smallest set."""
     room = OpenNodes(np.array([[3]]), np.ones((1, 9), np.bool_))
     assert 9 + 36 < SETS_MAX < 9 + 36 + 84
-    found = infeasible(gang([[1]] * 9, (1,) * 9), room, PLENTY)
+    found = infeasible(gang([[1]] * 9, (1,) * 9), room)
     assert found is not None
     assert (found.roles, found.fits) == (tuple(range(9)), 3)
 
@@ -185,7 +192,7 @@ def fits(asks: Gang, room: OpenNodes, roles: Sequence[int], columns: Sequence[in
 @given(problems())
 def test_what_is_named_does_not_fit_and_each_smaller_set_of_roles_does(problem: tuple[Gang, OpenNodes]) -> None:
     asks, room = problem
-    found = infeasible(asks, room, PLENTY)
+    found = infeasible(asks, room)
     columns, everyone = range(asks.requests.shape[1]), range(len(asks.minima))
     assert (found is None) is fits(asks, room, everyone, columns)
     if found is None:
@@ -207,7 +214,7 @@ def test_what_is_named_does_not_fit_and_each_smaller_set_of_roles_does(problem: 
 @given(problems())
 def test_amounts_that_are_named_are_true(problem: tuple[Gang, OpenNodes]) -> None:
     asks, room = problem
-    found = infeasible(asks, room, PLENTY)
+    found = infeasible(asks, room)
     if found is None or found.shortage is None:
         return
     kinds = [kind for kind, role in enumerate(asks.roles) if role in found.roles]

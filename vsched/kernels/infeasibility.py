@@ -63,20 +63,24 @@ class Infeasible(NamedTuple):
     """How many of their tasks the gang needs at least."""
     fits: int
     """How many of these fit at most."""
-    fits_in_all: int
-    """How many tasks fit at most of those that the whole gang needs."""
+    fits_in_all: int | None
+    """How many tasks fit of those that the whole gang needs; None where it would cost too much to count."""
     resources: tuple[int, ...]
     """The fewest resources by which they do not fit; empty where too few nodes are open, or it is not known."""
     shortage: Shortage | None
     """None where there is enough of each resource in all."""
 
 
-def infeasible(gang: Gang, nodes: OpenNodes, cells_max: int) -> Infeasible | None:
-    """The smallest set of roles whose tasks do not fit on the nodes together; None where there is none.
+def infeasible(gang: Gang, nodes: OpenNodes, cells_max: int) -> tuple[Infeasible | None, int]:
+    """The smallest set of roles whose tasks do not fit on the nodes together, and what counting has cost.
 
-    None, too, where counting would cost more than about ``cells_max`` (``assignment.assign``).
+    None where all fit, or where it would cost more than about ``cells_max`` (``assignment.assign``).
     """
     search = _Search(gang, nodes, cells_max)
+    return _found(gang, search), cells_max - search.cells
+
+
+def _found(gang: Gang, search: _Search) -> Infeasible | None:
     everyone = tuple(range(len(gang.minima)))
     columns = tuple(range(gang.requests.shape[1]))
     if search.fits(everyone, columns) is not False:
@@ -86,9 +90,9 @@ def infeasible(gang: Gang, nodes: OpenNodes, cells_max: int) -> Infeasible | Non
     roles = next((some for some in tried if search.fits(some, columns) is False), everyone)
     shortage = search.shortage(roles)
     found = (shortage.resource,) if shortage is not None else search.resources(roles)
-    most = search.most(everyone, columns)
-    fits = most if roles == everyone else search.most(roles, columns)
-    return Infeasible(roles, search.needed(roles)[0], fits, most, found, shortage)
+    fits, known = search.most(roles, columns)
+    in_all, known = (fits, known) if roles == everyone else search.most(everyone, columns)
+    return Infeasible(roles, search.needed(roles)[0], fits, in_all if known else None, found, shortage)
 
 
 class _Search:
@@ -96,7 +100,7 @@ class _Search:
 
     def __init__(self, gang: Gang, nodes: OpenNodes, cells_max: int) -> None:
         self._gang, self._nodes, self._differing = gang, nodes, _differing(gang, nodes)
-        self._cells = cells_max
+        self.cells = cells_max
         """How much counting is left."""
         self._role_of = np.array(gang.roles)
         self._count = np.array(gang.counts)
@@ -111,32 +115,36 @@ class _Search:
     def fits(self, roles: Sequence[int], columns: Sequence[int], wanted: int | None = None) -> bool | None:
         """Whether so many tasks of these roles fit that count towards what is needed, all if None; None if unknown."""
         total, minima = self.needed(roles)
+        if wanted is None and total and len(columns) == self._gang.requests.shape[1] and self.shortage(roles):
+            return False  # sums are quicker than counting
         wanted = total if wanted is None else wanted
         if not wanted:
             return True
         kinds = np.flatnonzero(np.isin(self._role_of, roles))
         counts = tuple(self._count[kinds].tolist())
-        if too_many(counts) or self._cells <= 0:
+        if too_many(counts) or self.cells <= 0:
             return None
         requests = self._gang.requests[np.ix_(kinds, columns)]
         table = TaskTable(requests, counts)
         room = _room(self._differing, requests, kinds, columns, counts)
         at = {role: number for number, role in enumerate(roles)}
         of_kind = [at[role] for role in self._role_of[kinds].tolist()]
-        found = assign(table, room, _fillers(table, of_kind, minima, total, wanted), self._cells)
-        self._cells -= found.cells
+        found = assign(table, room, _fillers(table, of_kind, minima, total, wanted), self.cells)
+        self.cells -= found.cells
         return None if not found.complete else found.places is not None
 
-    def most(self, roles: Sequence[int], columns: Sequence[int]) -> int:
-        """How many tasks of these roles fit that count towards what is needed, where not all do."""
-        fits, fails = 0, self.needed(roles)[0]
+    def most(self, roles: Sequence[int], columns: Sequence[int]) -> tuple[int, bool]:
+        """How many tasks of these roles fit at most that count towards what is needed, where not all do.
+
+        And whether so many do: False where it was not counted to the end.
+        """
+        fits, fails, known = 0, self.needed(roles)[0], True
         while fails - fits > 1:
             middle = (fits + fails) // 2
-            if self.fits(roles, columns, middle) is False:
-                fails = middle
-            else:
-                fits = middle
-        return fits
+            answer = self.fits(roles, columns, middle)
+            known = known and answer is not None
+            fits, fails = (fits, middle) if answer is False else (middle, fails)
+        return fits, known
 
     def resources(self, roles: Sequence[int]) -> tuple[int, ...]:
         """The fewest resources by which tasks of these roles do not fit; empty where the search is over before."""

@@ -215,7 +215,7 @@ def _room_in_any_way(session: Session, view: JobView, kinds: Sequence[ShapeCount
         missing,
     )
     nodes = OpenNodes(session.nodes.allocatable[columns].T, np.stack([kind.open_rows for kind, _, _ in parts], axis=1))
-    found = infeasible(gang, nodes, CELLS_MAX)
+    found, _ = infeasible(gang, nodes, CELLS_MAX)
     return total if found is None else others + found.fits_in_all
 
 

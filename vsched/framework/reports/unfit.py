@@ -23,8 +23,8 @@ from vsched.model.pods.task import Task
 
 LOOKS_MAX = 64
 """So many different gangs are looked at for the messages of one session."""
-CELLS_MAX = 1 << 21
-"""What counting for one gang may cost (``kernels.assignment``)."""
+CELLS_MAX, CELLS_OF_ALL = 1 << 20, 1 << 22
+"""What counting for one gang, and for all gangs of a session, may cost (``kernels.assignment``)."""
 MEMO = "unfit gangs"
 
 
@@ -60,6 +60,7 @@ class UnfitGangs:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._known: dict[Hashable, Infeasible | None] = {}
+        self._cells = CELLS_OF_ALL
 
     def of(self, view: JobView) -> Unfit | None:
         """Why its pods fit on the nodes in no way; None where there may be one, and for gangs of one kind of pods."""
@@ -72,9 +73,10 @@ class UnfitGangs:
         gang = kinds.gang
         key = *(task.shape for task in kinds.firsts), gang.counts, gang.roles, gang.minima, missing, view.queue
         if key not in self._known:
-            if len(self._known) >= LOOKS_MAX:
+            if len(self._known) >= LOOKS_MAX or self._cells <= 0:
                 return None
-            self._known[key] = self._look(kinds)
+            self._known[key], cells = self._look(kinds)
+            self._cells -= cells  # also of what is remembered: so messages do not depend on it
         found = self._known[key]
         return None if found is None else self._said(kinds, found)
 
@@ -110,7 +112,7 @@ class UnfitGangs:
             if task.claims is None or self._session.claims.obstacle(task) is None:
                 yield task
 
-    def _look(self, kinds: _Kinds) -> Infeasible | None:
+    def _look(self, kinds: _Kinds) -> tuple[Infeasible | None, int]:
         gang, asked = kinds.gang, blake2b(digest_size=16)
         total = np.array(gang.counts) @ gang.requests
         free = np.minimum(np.stack([self._free(column) for column in kinds.columns], axis=1), total)
