@@ -20,6 +20,9 @@ from vsched.model.nodes.table import Ints, Mask
 SETS_MAX = 64
 """So many sets of roles are tried, the smallest first; then all roles are named."""
 
+CELLS_OF_A_ROW = 32
+"""A node that is looked at costs as much as so many vectors of counts (``assignment.assign``)."""
+
 
 class Gang(NamedTuple):
     """The tasks of a gang that wait, by kind, and how many of them it needs at once."""
@@ -130,7 +133,7 @@ class _Search:
         at = {role: number for number, role in enumerate(roles)}
         of_kind = [at[role] for role in self._role_of[kinds].tolist()]
         found = assign(table, room, _fillers(table, of_kind, minima, total, wanted), self.cells)
-        self.cells -= found.cells
+        self.cells -= found.cells + CELLS_OF_A_ROW * len(room.free)
         return None if not found.complete else found.places is not None
 
     def most(self, roles: Sequence[int], columns: Sequence[int]) -> tuple[int, bool]:
@@ -187,12 +190,14 @@ class _Search:
 
 def _differing(gang: Gang, nodes: OpenNodes) -> OpenNodes:
     """The nodes that are open to any of the tasks; of equal ones, only so many as there are tasks."""
-    alike: dict[bytes, list[int]] = {}
-    for row, seen in enumerate(np.hstack([nodes.free, nodes.open])):
-        if nodes.open[row].any():
-            alike.setdefault(seen.tobytes(), []).append(row)
-    rows = [row for some in alike.values() for row in some[: sum(gang.counts)]]
-    return OpenNodes(nodes.free[rows], nodes.open[rows])
+    rows = np.flatnonzero(nodes.open.any(axis=1))
+    seen = np.ascontiguousarray(np.hstack([nodes.free, nodes.open])[rows])
+    keys = seen.view(np.dtype((np.void, seen.itemsize * seen.shape[1]))).ravel()
+    alike = np.unique(keys, return_inverse=True)[1].ravel()
+    order = np.argsort(alike, kind="stable")
+    number = np.arange(len(order)) - np.searchsorted(alike[order], alike[order])
+    few = rows[order[number < sum(gang.counts)]]
+    return OpenNodes(nodes.free[few], nodes.open[few])
 
 
 def _room(nodes: OpenNodes, requests: Ints, kinds: Ints, columns: Sequence[int], counts: Sequence[int]) -> RoomOnNodes:

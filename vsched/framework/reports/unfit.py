@@ -21,7 +21,7 @@ from vsched.model.nodes.table import Ints
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
-LOOKS_MAX = 64
+LOOKS_MAX = 32
 """So many different gangs are looked at for the messages of one session."""
 CELLS_MAX, CELLS_OF_ALL = 1 << 20, 1 << 22
 """What counting for one gang, and for all gangs of a session, may cost (``kernels.assignment``)."""
