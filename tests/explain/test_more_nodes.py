@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
+from tests.support.packing import Size, fits
 from tests.support.plans import NOW, manifests, mirror, plan, policy_of
 from vsched.explain.changes import changes
 from vsched.explain.menu.menus import menus
@@ -89,21 +88,6 @@ def test_a_pool_for_some_of_its_pods_is_offered() -> None:
 
 
 # -- compared with trying all ways ---------------------------------------------------------------------------------
-
-Size = tuple[int, int]
-"""Cpu and GPUs, of a node or a pod."""
-
-
-def fits(nodes: Sequence[Size], pods: Sequence[Size]) -> bool:
-    """Whether all pods fit, by trying all ways."""
-    if not pods:
-        return True
-    (cpu, gpu), *others = pods
-    return any(
-        fits([*nodes[:at], (free - cpu, left - gpu), *nodes[at + 1 :]], others)
-        for at, (free, left) in enumerate(nodes)
-        if free >= cpu and left >= gpu and nodes.index((free, left)) == at
-    )
 
 
 @st.composite

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_of
+from tests.support.packing import fits, most
+from tests.support.plans import NOW, manifests, mirror, plan, policy_of
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.reports.unfit import LOOKS_MAX, MEMO
@@ -189,32 +190,29 @@ def clusters(draw: st.DrawFn) -> tuple[list[tuple[int, int]], list[tuple[int, in
     return sizes, [draw(pod) for _ in range(draw(st.integers(2, 3)))]
 
 
-def most(sizes: list[tuple[int, int]], pods: list[tuple[int, int]]) -> int:
-    """How many pods fit, by trying all ways."""
-    best = 0
-    for way in product(range(-1, len(sizes)), repeat=len(pods)):
-        if sum(at >= 0 for at in way) > best and all(
-            sum(pod[part] for pod, at in zip(pods, way, strict=True) if at == node) <= size[part]
-            for node, size in enumerate(sizes)
-            for part in (0, 1)
-        ):
-            best = sum(at >= 0 for at in way)
-    return best
-
-
 @settings(deadline=None, max_examples=examples(60))
 @given(clusters())
-def test_as_many_fit_as_is_said_and_a_gang_that_waits_says_which_roles(
+def test_as_many_fit_as_is_said_and_a_smallest_set_of_roles_is_named(
     cluster: tuple[list[tuple[int, int]], list[tuple[int, int, int]]],
 ) -> None:
     sizes, roles = cluster
-    pods = [(cpu, gpu) for count, cpu, gpu in roles for _ in range(count)]
+    of_role = {f"r{at}": [(cpu, gpu)] * count for at, (count, cpu, gpu) in enumerate(roles)}
+    pods = [pod for some in of_role.values() for pod in some]
     lines = [f"node n{at} cpu={cpu} gpu={gpu}" for at, (cpu, gpu) in enumerate(sizes)]
     lines += [f"job ns/a min={len(pods)}"]
     lines += [f"pods ns/a {count} cpu={cpu} gpu={gpu} role=r{at}" for at, (count, cpu, gpu) in enumerate(roles)]
-    found: Plan = plan("\n".join(lines), GANGS)
-    fits = most(sizes, pods)
-    if fits == len(pods):
-        assert found.bound == {"a": fits}
-    else:
-        assert found.message("ns/a").startswith(words.needs(words.THE_GANG, len(pods), len(pods), fits))
+    found = plan("\n".join(lines), GANGS)
+    if fits(sizes, pods):
+        assert found.bound == {"a": len(pods)}
+        return
+    message = found.message("ns/a")
+    assert message.startswith(words.needs(words.THE_GANG, len(pods), len(pods), most(sizes, pods)))
+    unfit = [
+        some
+        for size in range(1, len(roles) + 1)
+        for some in combinations(of_role, size)
+        if not fits(sizes, [pod for role in some for pod in of_role[role]])
+    ]
+    smallest = [some for some in unfit if len(some) == len(unfit[0])]
+    fits_nowhere = any(len(some) == 1 and not most(sizes, of_role[some[0]]) for some in smallest)
+    assert fits_nowhere or any(words.roles_of(some) in message for some in smallest)
