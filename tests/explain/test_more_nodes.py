@@ -11,7 +11,7 @@ from tests.support.packing import Size, fits
 from tests.support.plans import NOW, manifests, mirror, plan, policy_of
 from vsched.explain.changes import changes
 from vsched.explain.menu.menus import menus
-from vsched.explain.menu.records import NodesPart, OfferedPool
+from vsched.explain.menu.records import NodesOfPool, NodesPart, OfferedPool
 from vsched.explain.simulation import never
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.edits import AddNodes, PoolNode
@@ -19,6 +19,7 @@ from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 
 GANGS = policy_of("gang", "predicates nodeorder", actions="allocate")
+GPU = "example.com/gpu"
 GPUS, CPUS = "node gpu-0 cpu=4 gpu=1", "node cpu-0 cpu=4"
 GANG = "job x/b min=3\npods x/b 1 cpu=4 role=launcher\npods x/b 2 cpu=1 gpu=1 role=worker"
 """In order, the launcher takes a node with a GPU."""
@@ -87,6 +88,38 @@ def test_a_pool_for_some_of_its_pods_is_offered() -> None:
     assert counts(offered(text, pool)) == {"plain": 1}
 
 
+BOTH = f"""
+node gpu-0 cpu=2 gpu=1
+{CPUS}
+job x/o min=1 phase=Running
+pods x/o 1 cpu=2 gpu=1 on=gpu-0
+pods x/o 1 cpu=4 on=cpu-0
+job x/b min=3
+pods x/b 1 cpu=4 role=launcher
+pods x/b 2 cpu=1 gpu=1 role=worker
+"""
+"""The launcher and the workers need nodes of different kinds."""
+
+
+def test_nodes_of_two_kinds_are_advised_together() -> None:
+    snapshot = mirror(manifests(BOTH)).snapshot(NOW)
+    found = changes(snapshot, GANGS, REGISTRY, run_cycle(snapshot, GANGS, REGISTRY), "x/b", most=9).changes
+    assert (AddNodes("cpu-0", 1), AddNodes("gpu-0", 2)) in [change.edits for change in found]
+
+
+def test_nodes_of_two_pools_are_offered_together() -> None:
+    def pool(name: str, price: float, **amounts: int) -> OfferedPool:
+        node = PoolNode({}, (), {"memory": 1 << 36, "pods": 110, **amounts})
+        return OfferedPool(name, "file", (node,), price=price, delay_seconds=price)
+
+    found = offered(BOTH, pool("gpus", 30.0, cpu=2000, **{GPU: 1000}), pool("cpus", 2.0, cpu=4000))
+    assert found is not None
+    (offer,) = found.offers
+    assert (offer.pool, offer.count, offer.besides) == ("cpus", 1, (NodesOfPool("gpus", "file", 2, 30.0),))
+    assert (offer.price, offer.price_of_one, offer.delay_seconds, offer.alone) == (62.0, 2.0, 30.0, 1)
+    assert not found.refused
+
+
 # -- compared with trying all ways ---------------------------------------------------------------------------------
 
 
@@ -116,8 +149,9 @@ def test_the_number_of_nodes_is_the_least_that_is_enough(
     if found is None:
         return
     for offer in found.offers:
-        size = sizes[offer.pool]
-        assert fits([*nodes, *[size] * offer.count], pods)
-        assert not fits([*nodes, *[size] * (offer.count - 1)], pods)
+        parts = [(offer.pool, offer.count), *((one.pool, one.count) for one in offer.besides)]
+        added = [sizes[name] for name, count in parts for _ in range(count)]
+        assert fits([*nodes, *added], pods)
+        assert not any(fits([*nodes, *added[:at], *added[at + 1 :]], pods) for at in range(len(added)))
     for name in found.refused:
         assert not fits([*nodes, *[sizes[name]] * len(pods)], pods)

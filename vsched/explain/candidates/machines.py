@@ -45,7 +45,11 @@ def machine_levers(
             like, size = nodes.statics.names[row], len(nodes)
             # A quarter more nodes counts as much as doubling an amount of one node: whole nodes cost more.
             yield Lever(
-                Rank.MACHINES, partial(_adding, like), min(NODES_MAX, max(1, wants.missing)), whole=max(1, size // 4)
+                Rank.MACHINES,
+                partial(_adding, like),
+                min(NODES_MAX, max(1, wants.missing)),
+                whole=max(1, size // 4),
+                kind="nodes",
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import takewhile
 
@@ -10,11 +11,11 @@ import numpy as np
 from vsched.explain.candidates.levers import Lever, Rank
 from vsched.explain.candidates.machines import KINDS_MAX
 from vsched.explain.candidates.nodes import node_levers
-from vsched.explain.combined_changes import all_of
+from vsched.explain.combined_changes import TOGETHER_MAX, all_of
 from vsched.explain.menu import words
 from vsched.explain.menu.gang import WaitingGang, test_of
 from vsched.explain.menu.quota import quota_levers
-from vsched.explain.menu.records import MenuAnswer, NodesOffer, NodesPart, OfferedPool
+from vsched.explain.menu.records import MenuAnswer, NodesOffer, NodesOfPool, NodesPart, OfferedPool
 from vsched.explain.simulation import Spent
 from vsched.explain.single_changes import ChangeSearch, Helping, Test, least, singles
 from vsched.explain.situation import apply_all
@@ -125,11 +126,45 @@ def _look(
             offers.append(_offer(search, pool, search.helping[-1], _alone(search, lever, search.helping[-1])))
         else:
             stuck.append((pool, lever))
+    if not offers and len(stuck) > 1:
+        _look_in_several(search, stuck, test, offers)
     if not offers and with_quota:
         _look_with_quota(gang, search, stuck, test, offers)
+    named = {name for offer in offers for name in (offer.pool, *(other.pool for other in offer.besides))}
     for pool, lever in stuck:
-        if all(offer.pool != pool.name for offer in offers):
+        if pool.name not in named:
             refused[pool.name] = _not_enough(gang, pool, lever, useful)
+
+
+def _look_in_several(
+    search: ChangeSearch, stuck: Sequence[tuple[OfferedPool, Lever]], test: Test, offers: list[NodesOffer]
+) -> None:
+    """Try nodes of several pools: pods of one kind may need nodes of one, and others those of another. Raises Spent."""
+    # Those that cost most are let back first.
+    cheapest = sorted(stuck, key=lambda one: math.inf if one[0].price is None else one[0].price)[:TOGETHER_MAX]
+    before = len(search.helping)
+    all_of(search, [lever for _, lever in cheapest], test)
+    if len(search.helping) > before:
+        offers.append(_offer_of_several([pool for pool, _ in cheapest], search.helping[-1]))
+
+
+def _offer_of_several(pools: Sequence[OfferedPool], found: Helping) -> NodesOffer:
+    counts = [(pool, sum(edit.count for edit in found.edits if edit == pool.edit(edit.count))) for pool in pools]
+    used = [(pool, count) for pool, count in counts if count]
+    (first, count), *others = used
+    prices = [None if pool.price is None else pool.price * count for pool, count in used]
+    known = [price for price in prices if price is not None]
+    return NodesOffer(
+        words.several_would_start([(count, pool.title) for pool, count in used]),
+        first.name,
+        first.source,
+        count,
+        count,
+        round(sum(known), 6) if len(known) == len(prices) else None,
+        first.price,
+        max(pool.delay_seconds for pool, _ in used),
+        besides=tuple(NodesOfPool(pool.name, pool.source, count, pool.price) for pool, count in others),
+    )
 
 
 def _look_with_quota(
