@@ -40,6 +40,8 @@ class Unfit(NamedTuple):
     """How many pods of it fit at most."""
     alone: Task | None = None
     """A pod of this role, where all of them are of one kind."""
+    names_pods: bool = False
+    """Whether it names pods of this gang: those of other gangs like it have other names."""
 
 
 class _Kinds(NamedTuple):
@@ -60,6 +62,8 @@ class UnfitGangs:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._known: dict[Hashable, Infeasible | None] = {}
+        self._of_class: dict[Hashable, Unfit | None] = {}
+        """By class of gangs that get equal answers."""
         self._cells = CELLS_OF_ALL
 
     def of(self, view: JobView) -> Unfit | None:
@@ -67,6 +71,15 @@ class UnfitGangs:
         missing = self._session.plugins.tasks_missing(view)
         if missing < 2 or view.sub_groups is not None:
             return None
+        job_class = self._session.waiting.kind(view)
+        if job_class is not None and job_class in self._of_class:
+            return self._of_class[job_class]
+        found = self._worked_out(view, missing)
+        if job_class is not None and (found is None or not (found.names_pods or found.alone)):
+            self._of_class[job_class] = found
+        return found
+
+    def _worked_out(self, view: JobView, missing: int) -> Unfit | None:
         kinds = self._kinds(view, missing)
         if kinds is None or len(kinds.roles) < 2:
             return None
@@ -139,7 +152,8 @@ class UnfitGangs:
         selection, firsts = self._session.node_selection, [kinds.roles[role] for role in found.roles]
         own = [kind for kind, role in enumerate(kinds.gang.roles) if role in found.roles]
         all_needed = found.needed == sum(kinds.gang.counts[kind] for kind in own)
-        if all(task.role for task in firsts):
+        names_pods = not all(task.role for task in firsts)
+        if not names_pods:
             who = words.roles_of([task.role for task in firsts])
         else:
             who = words.pods_like([task.name for task in firsts])
@@ -151,8 +165,8 @@ class UnfitGangs:
         is_plain = not self._session.nodes.in_motion and all(map(selection.is_free_of_others, kinds.firsts))
         fits = found.fits_in_all if is_plain else None
         if len(firsts) > 1:
-            return Unfit(message, fits)
-        return Unfit(message, fits, firsts[0].role, found.fits, firsts[0] if len(own) == 1 else None)
+            return Unfit(message, fits, names_pods=names_pods)
+        return Unfit(message, fits, firsts[0].role, found.fits, firsts[0] if len(own) == 1 else None, names_pods)
 
     def _short(self, who: str, kinds: _Kinds, found: Shortage, *, several: bool, all_needed: bool) -> str:
         """There is too little of one resource in all."""
