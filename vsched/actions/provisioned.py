@@ -7,11 +7,12 @@ from itertools import islice
 
 import numpy as np
 
-from vsched.actions.assigning import kinds_of, place_in_any_way
+from vsched.actions.assigning import place_in_any_way
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.places import place_close
 from vsched.actions.placing import PlacingGoal, choose, goal_later
 from vsched.actions.subgroups import place_in_groups
+from vsched.actions.task_kinds import kinds_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.reserving import Placements
