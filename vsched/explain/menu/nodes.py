@@ -149,7 +149,8 @@ def _look_in_several(
 
 
 def _offer_of_several(pools: Sequence[OfferedPool], found: Helping) -> NodesOffer:
-    counts = [(pool, sum(edit.count for edit in found.edits if edit == pool.edit(edit.count))) for pool in pools]
+    added = [edit for edit in found.edits if isinstance(edit, AddNodes | AddPoolNodes)]
+    counts = [(pool, sum(edit.count for edit in added if edit == pool.edit(edit.count))) for pool in pools]
     used = [(pool, count) for pool, count in counts if count]
     (first, count), *others = used
     prices = [None if pool.price is None else pool.price * count for pool, count in used]

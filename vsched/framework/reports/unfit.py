@@ -21,6 +21,8 @@ from vsched.model.nodes.table import Ints
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
+KINDS_MAX = 16
+"""Gangs of more kinds of pods are not looked at: so many cannot be counted (``kernels.assignment.too_many``)."""
 LOOKS_MAX = 32
 """So many different gangs are looked at for the messages of one session."""
 CELLS_MAX, CELLS_OF_ALL = 1 << 20, 1 << 22
@@ -94,17 +96,20 @@ class UnfitGangs:
         return None if found is None else self._said(kinds, found)
 
     def _kinds(self, view: JobView, missing: int) -> _Kinds | None:
-        """Its pods by kind; None where too few of them could be placed whatever nodes have."""
+        """Its pods by kind; None where these are too many, or too few pods could be placed whatever nodes have."""
         kinds: dict[Hashable, list[Task]] = {}
         for task in self._usable(view):
             kinds.setdefault((task.role, task.shape), []).append(task)
+            if len(kinds) > KINDS_MAX:
+                return None
         firsts = [min(some, key=lambda task: (task.created, task.name)) for some in kinds.values()]
         count_of = {first.uid: len(some) for first, some in zip(firsts, kinds.values(), strict=True)}
         firsts = self._session.plugins.ordered_tasks(firsts)
         roles: dict[Hashable, Task] = {}
         for task in firsts:
             roles.setdefault(task.role or task.shape, task)
-        of_kind = tuple([*roles].index(task.role or task.shape) for task in firsts)
+        numbers = {key: number for number, key in enumerate(roles)}
+        of_kind = tuple(numbers[task.role or task.shape] for task in firsts)
         counts = tuple(count_of[task.uid] for task in firsts)
         lacking = view.roles_missing()
         minima = tuple(lacking.pop(task.role, 0) for task in roles.values())
