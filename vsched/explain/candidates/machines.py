@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from vsched.explain.candidates.device_parts import device_resources
-from vsched.explain.candidates.devices import DeviceWish
+from vsched.explain.candidates.devices import DeviceWish, claiming
 from vsched.explain.candidates.fits import NodeFit, tolerated_by
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, grain_of
 from vsched.kernels.taints import passes
@@ -26,7 +26,7 @@ def machine_levers(
 ) -> Iterator[Lever]:
     """Levers that enlarge one node by the resource that it lacks, or add nodes of a kind that suits some pods."""
     nodes = wants.situation.snapshot.nodes
-    of_devices = device_resources(wants)
+    of_devices, claims = device_resources(wants), claiming(wants)
     # Where a pod may go follows from other pods or from its volumes: then not only the best node is tried.
     bound = any(one.affinity is not None and one.affinity.required for one in wants.shapes)
     most_rows = KINDS_MAX if bound or any(task.claims is not None for task in wants.waiting) else 1
@@ -41,7 +41,8 @@ def machine_levers(
     for shape, fit in fits.items():
         able = _able(wants, shape)
         fit = fit if able is None else fit._replace(selected=fit.selected & able)
-        for row in _kinds(shape, nodes, fit, precious, wishes):
+        asked = wishes if claims is not None and claims.shape is shape else ()
+        for row in _kinds(shape, nodes, fit, precious, asked):
             like, size = nodes.statics.names[row], len(nodes)
             # A quarter more nodes counts as much as doubling an amount of one node: whole nodes cost more.
             yield Lever(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.explain.candidates.devices import device_levers, device_wishes, toleration_levers
+from vsched.explain.candidates.devices import claiming, device_levers, device_wishes, toleration_levers
 from vsched.explain.candidates.fits import NodeFit, fit_of, nodes_of_queue, precious_nodes, room_for
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
 from vsched.explain.candidates.machines import machine_levers
@@ -53,12 +53,14 @@ def node_levers(wants: MissingMinimum) -> Iterator[Lever]:
     precious, of_queue = precious_nodes(wants), nodes_of_queue(wants)
     fits = {shape: fit_of(shape, nodes, of_queue) for shape in wants.shapes[:SHAPES_MAX]}
     yield from _once(_as_they_are(wants, fits, precious))
-    shape, fit = next(iter(fits.items()))
     yield from volume_levers(wants)
     yield from toleration_levers(wants)
-    wishes, room = device_wishes(wants), room_for(shape, nodes)
-    yield from device_levers(wants, wishes, fit.usable, room)
-    able = np.where(fit.usable, room, 0)
+    wishes = device_wishes(wants)
+    if (claims := claiming(wants)) is not None:
+        fit = fit_of(claims.shape, nodes, of_queue)
+        yield from device_levers(wants, wishes, fit.usable, room_for(claims.shape, nodes))
+    shape, fit = next(iter(fits.items()))
+    able = np.where(fit.usable, room_for(shape, nodes), 0)
     yield from place_levers(wants, able)
     near = near_rows(wants, able)
     if near is not None:
