@@ -90,7 +90,7 @@ CASES: dict[str, Case] = {
         "node gpu-0 cpu=4 gpu=1\nnode cpu-0 cpu=2\njob ns/b min=2\npods ns/b 1 cpu=1 gpu=1 role=worker\n"
         "pods ns/b 1 cpu=4 role=launcher",
         Code.GANG_SIZE,
-        "the gang needs 2, 1 fits|roles worker and launcher together need 5 cpu; nodes with room for such a pod have 4 free",
+        "the gang needs 2, 1 fits|roles worker and launcher together need 5 cpu|with room for such a pod have 4 free",
         [(SetMinMember("ns/b", 1),)],
         never=True,
     ),

@@ -145,13 +145,14 @@ def _look_in_several(
     before = len(search.helping)
     all_of(search, [lever for _, lever in cheapest], test)
     if len(search.helping) > before:
-        offers.append(_offer_of_several([pool for pool, _ in cheapest], search.helping[-1]))
+        found = search.helping[-1]
+        added = [edit for edit in found.edits if isinstance(edit, AddNodes | AddPoolNodes)]
+        counts = [(pool, sum(edit.count for edit in added if edit == pool.edit(edit.count))) for pool, _ in cheapest]
+        used = [(pool, count) for pool, count in counts if count]
+        offers.append(_offer(search, used[0][0], found) if len(used) == 1 else _offer_of_several(used))
 
 
-def _offer_of_several(pools: Sequence[OfferedPool], found: Helping) -> NodesOffer:
-    added = [edit for edit in found.edits if isinstance(edit, AddNodes | AddPoolNodes)]
-    counts = [(pool, sum(edit.count for edit in added if edit == pool.edit(edit.count))) for pool in pools]
-    used = [(pool, count) for pool, count in counts if count]
+def _offer_of_several(used: Sequence[tuple[OfferedPool, int]]) -> NodesOffer:
     (first, count), *others = used
     prices = [None if pool.price is None else pool.price * count for pool, count in used]
     known = [price for price in prices if price is not None]

@@ -30,7 +30,8 @@ def more_would_start(count: int, title: str, quota: str, alone: int) -> str:
 
 def several_would_start(parts: Sequence[tuple[int, str]]) -> str:
     """``1 more of pool cpu and 2 more of pool gpu would start it``; the least of each."""
-    return f"{' and '.join(f'{count} more {title}' for count, title in parts)} would start it"
+    *others, last = [f"{count} more {title}" for count, title in parts]
+    return f"{', '.join(others)} and {last} would start it"
 
 
 def all_more_of_pool(most: int, pool: str) -> str:
