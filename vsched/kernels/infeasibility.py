@@ -127,7 +127,7 @@ class _Search:
         counts = tuple(self._count[kinds].tolist())
         if too_many(counts) or self.cells <= 0:
             return None
-        requests = self._gang.requests[np.ix_(kinds, columns)]
+        requests = self._gang.requests[kinds][:, columns]
         table = TaskTable(requests, counts)
         room = _room(self._differing, requests, kinds, columns, counts)
         at = {role: number for number, role in enumerate(roles)}
@@ -151,7 +151,7 @@ class _Search:
 
     def resources(self, roles: Sequence[int]) -> tuple[int, ...]:
         """The fewest resources by which tasks of these roles do not fit; empty where the search is over before."""
-        columns = [column for column, asked in enumerate(self._gang.requests.any(axis=0)) if asked]
+        columns = np.flatnonzero(self._gang.requests.any(axis=0)).tolist()
         some = (some for size in range(len(columns) + 1) for some in combinations(columns, size))
         return next((one for one in some if self.fits(roles, one) is False), ())
 

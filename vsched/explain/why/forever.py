@@ -216,7 +216,7 @@ def _room_in_any_way(session: Session, view: JobView, kinds: Sequence[ShapeCount
     )
     nodes = OpenNodes(session.nodes.allocatable[columns].T, np.stack([kind.open_rows for kind, _, _ in parts], axis=1))
     found, _ = infeasible(gang, nodes, CELLS_MAX)
-    return total if found is None else others + found.fits_in_all
+    return total if found is None or found.fits_in_all is None else others + found.fits_in_all
 
 
 def _room_in_a_domain(session: Session, view: JobView, kinds: Sequence[ShapeCount]) -> tuple[int, str]:
