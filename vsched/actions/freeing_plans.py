@@ -167,14 +167,14 @@ class FreeingPlans:
     def _nodes_to_try(self, is_cheap: Callable[[Task], bool], first: Iterable[int]) -> list[_Node]:
         """The nodes that matter, in the order of the search for victims, then those that have room already."""
         selection, firsts = self._session.node_selection, self._kinds.firsts
-        may = np.stack(
+        may: Mask = np.stack(
             [
                 np.logical_or.reduce([selection.candidates(task, pool.freeable) for pool in pools])
                 for task, pools in zip(firsts, self._pools_of, strict=True)
             ],
             axis=1,
         )
-        is_open = may.any(axis=1)
+        is_open: Mask = np.logical_or.reduce(may, axis=1)
         if self._is_queue_full():
             only = selection.restricted_to
             here = np.logical_or.reduce([pool.present for pool in self._pools])
@@ -240,7 +240,7 @@ class FreeingPlans:
         victims = self.open(node, out)
         free = [self._session.nodes.future_idle_at(column, node.row) for column in self._columns]
         pods = [[amounts.get(one, 0) for one in self._columns] for amounts in self._amounts(victims)]
-        may = node.may.any(keepdims=True) if self._are_merged else node.may
+        may: Mask = np.array([node.may.any()]) if self._are_merged else node.may
         return Offer(np.array(free), np.array(pods, dtype=np.int64).reshape(len(pods), len(free)), may)
 
     def _amounts(self, tasks: Sequence[Task]) -> list[dict[int, int]]:
