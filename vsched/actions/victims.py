@@ -21,7 +21,7 @@ from vsched.actions.queue_room import queue_could_take
 from vsched.actions.sparing import redo
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.combine.protection import only_objection
-from vsched.framework.ledger.ledger import EvictionCause
+from vsched.framework.ledger.ledger import EvictionCause, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.nodes.why import NodeReasons
@@ -52,6 +52,8 @@ class Attempt:
         self._tentative: list[tuple[CandidatePool, Shape, int]] = []
         """Lasting refusals of rows that depend on steps of this attempt."""
         self._taken: list[FreedRoom] = []
+        self._sound: tuple[LedgerEntry | None, bool] | None = None
+        """Whether it was sound after the step that was the latest then."""
         self._earlier_refusals: dict[str, NodeReasons | Refusal | None] = {}
         """The refusals that tasks had before this attempt placed them, by uid."""
         self.replaced: Done | None = None
@@ -117,7 +119,11 @@ class Attempt:
     @property
     def is_sound(self) -> bool:
         """Whether no victim could evict the task that takes its place, now that all tasks are placed."""
-        return not any(self.search.comes_back(victim, taken.task) for taken in self._taken for victim in taken.victims)
+        latest = self.session.ledger.latest
+        if self._sound is None or self._sound[0] is not latest:
+            pairs = ((victim, taken.task) for taken in self._taken for victim in taken.victims)
+            self._sound = latest, not any(self.search.comes_back(*pair) for pair in pairs)
+        return self._sound[1]
 
     @property
     def is_worth_it(self) -> bool:
@@ -250,7 +256,8 @@ class Attempt:
         queues may change with any step. Barred victims are barred in this attempt only, so no refusal is recorded then.
         """
         everyone = pool.candidates(row)
-        candidates = [victim for victim in everyone if victim.uid not in self._barred and self._is_among(victim)]
+        among, barred = self._among, self._barred
+        candidates = [one for one in everyone if one.uid not in barred and (among is None or one.uid in among)]
         agreed = self.search.agreed(task, candidates) if candidates else []
         if self._among is not None and len(agreed) < len(candidates):
             # All are to leave; plugins may agree to the last one only if it is the largest.
@@ -269,9 +276,6 @@ class Attempt:
             if not enough and before != self._start:
                 self._tentative.append((pool, task.shape, row))
         return None
-
-    def _is_among(self, victim: Task) -> bool:
-        return self._among is None or victim.uid in self._among
 
     def _note_protection(self, pool: CandidatePool, task: Task, row: int, candidates: Sequence[Task]) -> None:
         """Record the refusal where one plugin (or the budgets) alone protects victims that would make enough room."""
