@@ -5,6 +5,8 @@ from __future__ import annotations
 from vsched.actions.allocate import allocate
 from vsched.actions.assigning import AllocateArgs
 from vsched.actions.backfill import backfill
+from vsched.actions.consolidate import ConsolidateArgs, consolidate
+from vsched.actions.consolidation.trial import CONSOLIDATE
 from vsched.actions.enqueue import enqueue
 from vsched.actions.gang_search import GANG_PREEMPT, GANG_RECLAIM, GangArgs, GangReclaimArgs
 from vsched.actions.gangs import gangpreempt, gangreclaim
@@ -24,5 +26,6 @@ ACTIONS: tuple[Action, ...] = (
     Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True, by_class=True),
     Action(GANG_RECLAIM, gangreclaim, GangReclaimArgs, timeless=True, by_class=True),
     Action("backfill", backfill, PlacingArgs, timeless=True, by_class=True),
+    Action(CONSOLIDATE, consolidate, ConsolidateArgs, by_class=True),
     Action("shuffle", shuffle),
 )

@@ -52,6 +52,8 @@ class Evict(msgspec.Struct, frozen=True):
     """Whether its responders are asked, by an EvictionRequest."""
     whom: str = ""
     """How sentences name the beneficiary; empty where by its key."""
+    to: str = ""
+    """The node that has room for the pod's successor now, where the pod is moved; else empty."""
 
     @property
     def asks(self) -> bool:

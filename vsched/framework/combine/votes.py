@@ -79,6 +79,15 @@ class PluginVotes(PluginTiers):
             Purpose.RECLAIM: self._in_tiers(Reclaimable),
         }
 
+    def may_move(self, evictor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        """The candidates that may be moved to other nodes to make room for a task, as far as plugins judge that."""
+        for tier in self._in_tiers(Preemptable):
+            for plugin in tier:
+                votes = plugin.victim_votes(evictor, Purpose.PREEMPT) if plugin.judges_moves else None
+                agreed = None if votes is None else votes.agreed(candidates)
+                candidates = candidates if agreed is None else agreed
+        return candidates
+
     def job_pipelined(self, job: JobView) -> bool:
         """Whether the job's placements, pipelined ones included, may be kept for the session."""
         return vote(self._pipelined, job) is None

@@ -121,6 +121,8 @@ class VictimVotes(Point):
     judges_gangs: ClassVar[bool] = True
     """Whether ``gangpreempt`` and ``gangreclaim`` ask the plugin. They judge minima themselves, and compare the
     priorities of whole jobs instead of what single tasks would hold."""
+    judges_moves: ClassVar[bool] = False
+    """Whether the pods that it protects are not moved to other nodes either, to make room there (``consolidate``)."""
 
     @abstractmethod
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
