@@ -33,8 +33,9 @@ uses is no object; it is given to the plan beside them, and ``spread`` is of cpu
 ``apart`` from a job shares no node with the job's pods; one that is ``never`` has the preemption policy of that
 name. One that is ``untaken`` names its node itself, and the node has not taken it. With roles ``beyond``, a job has
 more than are read, so it waits. A ``claim`` is a
-PersistentVolumeClaim; an ``ebs`` is a volume that is not supported.
-Pods that are ``owned`` have a controller that makes new ones in their place. Sub-groups are told apart by a label; their size, and how many of them the job needs, follow.
+PersistentVolumeClaim; an ``ebs`` is a volume that is not supported. Pods that are ``owned`` have a controller that
+makes new ones in their place.
+Sub-groups are told apart by a label; their size, and how many of them the job needs, follow.
 """
 
 from __future__ import annotations

@@ -110,6 +110,8 @@ def why(eviction: Evict, job: Job | None, beneficiary: Job | None) -> str:
         return words.by_arbitration(eviction.namespace, waits)
     if not eviction.beneficiary:
         return words.moved_off(eviction.action)
+    if eviction.to:
+        return words.moved_to(eviction.to)
     if job is None or beneficiary is None:
         return words.makes_room(eviction.action)
     if job.key == beneficiary.key:

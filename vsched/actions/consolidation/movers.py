@@ -29,6 +29,7 @@ class MoveCost(NamedTuple):
     broken: int = 0
     """Jobs that cannot do without the pod: they stand still until its successor runs."""
     priority: int = 0
+    """Of the job, for each pod."""
     work_lost: float = 0.0
     """By what plugins say of evictions (``VictimCost``)."""
     started: float = 0.0
@@ -165,7 +166,7 @@ class Movers:
         return MoveCost(
             len(tasks),
             int(broken),
-            sum(task.priority for task in tasks),
+            len(tasks) * view.priority,
             self._session.plugins.victim_rules.wasted(tasks),
             -sum(task.started or task.created for task in tasks),
         )
