@@ -50,7 +50,7 @@ def test_moves_as_a_table(asker: Asker) -> None:
     at = next(number for number, line in enumerate(table) if line.startswith("pod"))
     assert table[at].split() == ["pod", "job", "priority", "from", "to", "cost"]
     cost = f"{words.lost_work('1h')}, {words.asked_first('5m')}"
-    assert " ".join(table[at + 1 :]).split() == ["ns/b.0", "ns/b", "1", "n2", "n1", *cost.split()]
+    assert " ".join(table[at + 1 :]).split() == ["ns/b.0", "ns/b", "0", "n2", "n1", *cost.split()]
 
 
 def test_the_pod_of_a_job_that_cannot_spare_it_costs_more(asker: Asker) -> None:
