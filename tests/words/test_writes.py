@@ -34,6 +34,7 @@ SENTENCES = [
     (writes.evicted_from("n1", "preempted by team/train"), "Evicted from n1: preempted by team/train"),
     (writes.pods_evicted("preempted by team/train"), "Pods evicted: preempted by team/train"),
     (writes.makes_room_for("team/train"), "moved to make room for team/train"),
+    (writes.DEFRAGMENTS, "moved so that free devices stay usable"),
     (
         writes.has_room_on(writes.makes_room_for("team/train"), "n2"),
         "moved to make room for team/train; it has room on n2",

@@ -6,7 +6,6 @@ from vsched.actions.allocate import allocate
 from vsched.actions.assigning import AllocateArgs
 from vsched.actions.backfill import backfill
 from vsched.actions.consolidate import ConsolidateArgs, consolidate
-from vsched.actions.consolidation.trial import CONSOLIDATE
 from vsched.actions.enqueue import enqueue
 from vsched.actions.gang_search import GANG_PREEMPT, GANG_RECLAIM, GangArgs, GangReclaimArgs
 from vsched.actions.gangs import gangpreempt, gangreclaim
@@ -17,6 +16,7 @@ from vsched.actions.reclaim import reclaim
 from vsched.actions.shuffle import shuffle
 from vsched.actions.victim_search import ReclaimArgs
 from vsched.framework.registry import Action
+from vsched.model.plan import CONSOLIDATE
 
 ACTIONS: tuple[Action, ...] = (
     Action("enqueue", enqueue, OrderingArgs, timeless=True, by_class=True),

@@ -7,7 +7,7 @@ they cost. If no moves let the job start, none is made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
@@ -16,10 +16,11 @@ import numpy as np
 
 from vsched.actions.assigning import TaskKinds, kinds_of
 from vsched.actions.blocked import gang_refusal, may_start
+from vsched.actions.consolidation.defragment import best_move
 from vsched.actions.consolidation.movers import Movers
 from vsched.actions.consolidation.options import Options
 from vsched.actions.consolidation.search import LOOKS_OF_A_STEP, MoveSearch
-from vsched.actions.consolidation.trial import CONSOLIDATE, Moves, MoveTrial, carry_out
+from vsched.actions.consolidation.trial import Moves, MoveTrial, carry_out, move_off
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.pending import workable
 from vsched.actions.pools import Pools
@@ -34,6 +35,7 @@ from vsched.framework.policy import Seconds
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add
+from vsched.model.plan import CONSOLIDATE
 from vsched.model.pods.task import Task
 
 SEARCHES_MAX = 10
@@ -50,6 +52,14 @@ class ConsolidateArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
     """How long a pod runs before it may be moved. The successor of one that was moved runs as long again."""
     search_steps: Steps = msgspec.field(default=300, name="moveSearchSteps")
     """How many evictions and placements are tried for a job; 0 for none."""
+    moves_per_hour: Annotated[int, msgspec.Meta(ge=0, le=3600)] = msgspec.field(
+        default=0, name="defragment.movesPerHour"
+    )
+    """How many pods are moved in an hour although nobody waits for their room; 0 for none."""
+
+    def needed_plugins(self) -> Mapping[str, str]:
+        """The plugins without which arguments have no effect, by argument."""
+        return {"defragment.movesPerHour": "fragmentation"} if self.moves_per_hour else {}
 
 
 def consolidate(session: Session) -> None:
@@ -70,6 +80,8 @@ def consolidate(session: Session) -> None:
             takers.give_turns(segments, move)
     takers.end()
     pools.release()
+    if args.moves_per_hour and not session.decisions.moving:
+        consolidation.defragment(args.moves_per_hour)
 
 
 class Consolidation:
@@ -106,6 +118,12 @@ class Consolidation:
             if other is not None and (found is None or other.cost < found.cost):
                 found = other
         return found
+
+    def defragment(self, moves_per_hour: int) -> None:
+        """Move one pod, if one is due and it is worth it although nobody waits for its room."""
+        found = best_move(self._session, self._movers, moves_per_hour, self._steps)
+        if found is not None:
+            move_off(self._session, found, "")
 
     def _search(self, job: JobView, kinds: TaskKinds) -> Moves | None:
         trial = self._trial(job, kinds)

@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from vsched.actions.consolidate import ConsolidateArgs, Consolidation
-from vsched.actions.consolidation.trial import CONSOLIDATE, Move, Moves
+from vsched.actions.consolidation.trial import Move, Moves
 from vsched.actions.pools import Pools
 from vsched.explain.words import moves as words
 from vsched.framework.cycle import run_actions, run_cycle
@@ -17,6 +17,7 @@ from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.surplus import Surplus
 from vsched.framework.trace import Trace
+from vsched.model.plan import CONSOLIDATE
 from vsched.model.snapshot import Snapshot
 
 PLACING = ("enqueue", "allocate", "backfill")

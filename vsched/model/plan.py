@@ -35,6 +35,10 @@ WALL_TIME = "wall-time"
 """The ``action`` of evictions of jobs whose wall time is over."""
 
 
+CONSOLIDATE = "consolidate"
+"""The ``action`` of evictions of pods that are moved: each is to have another place when it leaves."""
+
+
 class Evict(msgspec.Struct, frozen=True):
     """Evict a pod in favour of another job, the beneficiary."""
 

@@ -91,7 +91,8 @@ class Cycle:
         self.victims: dict[str, list[Task]] = {}
         """By the job that they leave for: the pods that were evicted for others, in the order decided."""
         for eviction, task in self.takings(moves=True):
-            self.victims.setdefault(eviction.beneficiary, []).append(task)
+            if eviction.beneficiary or eviction.action in TAKING:  # pods are moved for nobody as well
+                self.victims.setdefault(eviction.beneficiary, []).append(task)
         self.moved_to = _turned({one.uid: one.to for one in self.evicted.values() if one.to})
         """By node: uids of pods that are moved there: it has room for their successors."""
 

@@ -226,8 +226,8 @@ def cause_of_eviction(eviction: Evict) -> str:
     if not eviction.asks_budgets:
         return words.WALL_TIME_IS_OVER
     whom = eviction.whom or eviction.beneficiary
-    if eviction.to and whom:
-        return words.makes_room_for(whom)
+    if eviction.to:
+        return words.makes_room_for(whom) if whom else words.DEFRAGMENTS
     return f"{eviction.action} for {whom}" if whom else eviction.action
 
 

@@ -99,6 +99,9 @@ def makes_room_for(job: str) -> str:
     return f"moved to make room for {job}"
 
 
+DEFRAGMENTS = "moved so that free devices stay usable"
+
+
 def has_room_on(cause: str, node: str) -> str:
     """Where a pod that is moved has another place."""
     return f"{cause}; it has room on {node}"

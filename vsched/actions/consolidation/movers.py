@@ -77,9 +77,17 @@ class Movers:
 
     def at(self, row: int, job: JobView, evictor: Task) -> list[Mover]:
         """What may be moved off a node to make room for a job, the cheapest first."""
-        barred, jobs = job.spec.barred, self._session.snapshot.jobs
+        barred = job.spec.barred
         tasks = [one for one in self.by_row.get(row, ()) if one.job != job.key and one.job not in barred]
-        movers: dict[str, Mover] = {}
+        return self._among(evictor, tasks)
+
+    def any_at(self, row: int) -> list[Mover]:
+        """What may be moved off a node for nobody, the cheapest first."""
+        tasks = self.by_row[row]
+        return self._among(tasks[0], tasks)
+
+    def _among(self, evictor: Task, tasks: Sequence[Task]) -> list[Mover]:
+        jobs, movers = self._session.snapshot.jobs, dict[str, Mover]()
         for task in self._session.plugins.may_move(evictor, tasks):
             key = jobs[task.job].key if jobs[task.job].spec.leaves_whole else task.uid
             if key not in movers and (mover := self._mover(task)) is not None:

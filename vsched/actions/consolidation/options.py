@@ -103,8 +103,18 @@ class Options:
 
     @cached_property
     def _largest(self) -> int:
-        """The most pods that could leave one node."""
-        return max((len(self._movers.by_row[row]) for row in self._least), default=0)
+        """The most pods that could leave one node, with those that leave together with them."""
+        jobs = self._session.snapshot.jobs
+        return max(
+            (
+                sum(
+                    len(job.tasks) if (job := jobs[one.job]).spec.leaves_whole else 1
+                    for one in self._movers.by_row[row]
+                )
+                for row in self._least
+            ),
+            default=0,
+        )
 
     @cached_property
     def _free(self) -> Ints:

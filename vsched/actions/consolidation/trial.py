@@ -25,10 +25,10 @@ from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints
+from vsched.model.plan import CONSOLIDATE
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
-CONSOLIDATE = "consolidate"
 PLACES_RANKED = 128
 """So many nodes with room for a successor are ranked by what is left there for the job, the best by score."""
 PLACES_TRIED = 8
@@ -224,13 +224,7 @@ def _once_pipelined(session: Session, job: JobView) -> PlacingGoal:
 
 def carry_out(session: Session, job: JobView, found: Moves) -> None:
     """Decide the moves, and keep the places of all for the rest of the session."""
-    names = session.nodes.statics.names
-    with session.statement() as leaving:
-        for move in found.moves:
-            cause = EvictionCause(CONSOLIDATE, job.key, names[move.to])
-            session.ledger.evict(move.job, move.task, move.row, cause)
-        leaving.commit()
-    keep_places(session, found.moves)
+    move_off(session, found.moves, job.key)
     with session.statement() as coming:
         for task, row in found.placed:
             coming.pipeline(job, task, row)
@@ -239,12 +233,16 @@ def carry_out(session: Session, job: JobView, found: Moves) -> None:
     job.gained = CONSOLIDATE
 
 
-def keep_places(session: Session, moves: Sequence[Move]) -> None:
-    """Keep room for the successors for the rest of the session.
+def move_off(session: Session, moves: Sequence[Move], beneficiary: str) -> None:
+    """Decide to evict pods, and keep room for their successors for the rest of the session.
 
-    They are no tasks of their jobs yet: other views of these have them, which no report reads.
+    Successors are no tasks of their jobs yet: other views of these have them, which no report reads.
     """
-    views: dict[str, JobView] = {}
+    names, views = session.nodes.statics.names, dict[str, JobView]()
+    with session.statement() as leaving:
+        for job, task, row, to in moves:
+            session.ledger.evict(job, task, row, EvictionCause(CONSOLIDATE, beneficiary, names[to]))
+        leaving.commit()
     with session.statement() as staying:
         for move in moves:
             view = views.setdefault(move.job.key, JobView(move.job.job))

@@ -15,6 +15,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, JobPipelined, JobStarving
 from vsched.framework.points.victims import (
     EvictionDelay,
+    MoveGain,
     Preemptable,
     Purpose,
     Reclaimable,
@@ -87,6 +88,15 @@ class PluginVotes(PluginTiers):
                 agreed = None if votes is None else votes.agreed(candidates)
                 candidates = candidates if agreed is None else agreed
         return candidates
+
+    def move_gain(self, task: Task, row: int, to: int) -> float:
+        """What it is worth to move a task to another node, by all plugins that say so."""
+        return sum(plugin.move_gain(task, row, to) for plugin in self.taking_part(MoveGain))
+
+    @property
+    def knows_move_gains(self) -> bool:
+        """Whether any plugin says what moves are worth."""
+        return bool(self.taking_part(MoveGain))
 
     def job_pipelined(self, job: JobView) -> bool:
         """Whether the job's placements, pipelined ones included, may be kept for the session."""

@@ -206,6 +206,19 @@ class VictimQueueOrder(Point):
         """A sort key; victims are taken from the queue with the smaller key first."""
 
 
+class MoveGain(Point):
+    """What it is worth to move a pod although nobody waits for its room. Has no switch.
+
+    ``consolidate`` asks where the policy lets it (``defragment.movesPerHour``).
+    """
+
+    point = ""
+
+    @abstractmethod
+    def move_gain(self, task: Task, row: int, to: int) -> float:
+        """How much better it is if a running task leaves a node (``row``) for another one; 0 or less for no better."""
+
+
 class Rehearsing(Point):
     """Called around tries that are only compared with each other and are always rolled back. Has no switch."""
 
