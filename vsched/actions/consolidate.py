@@ -40,6 +40,8 @@ from vsched.model.pods.task import Task
 
 SEARCHES_MAX = 10
 """In one session, as many steps as so many jobs may take are taken in all."""
+STEPS_LEAST = 30
+"""A search costs about as much as so many steps, whatever comes of it."""
 DOMAINS_MAX = 8
 """How many domains are searched for a job that has to be in one."""
 Steps = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
@@ -130,7 +132,7 @@ class Consolidation:
         before = trial.steps
         options = Options(self._session, job, kinds, self._movers, before * LOOKS_OF_A_STEP)
         found = MoveSearch(self._session, job, kinds, options, trial).run()
-        self._steps_left -= before - trial.steps
+        self._steps_left -= max(before - trial.steps, STEPS_LEAST)
         return found
 
     def _trial(self, job: JobView, kinds: TaskKinds) -> MoveTrial:

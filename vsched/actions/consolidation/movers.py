@@ -7,13 +7,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.units import unit_of
 from vsched.framework.session import Session
 from vsched.framework.surplus import Surplus, protected_by
 from vsched.model.jobs.job import Job
-from vsched.model.nodes.table import Mask
+from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
@@ -61,6 +63,7 @@ class Movers:
         self._session = session
         self._min_running = min_running
         self._protected = session.plugins.victim_rules.protected(None)
+        self._held: dict[int, Ints] = {}
         self._made: dict[str, Mover | None] = {}
         self._has_place: dict[Hashable, Mask] = {}
         """By kind of pod and queue: the nodes that had room for one when that was first asked."""
@@ -73,6 +76,39 @@ class Movers:
             for task in job.tasks.values():
                 if (row := self._row_of(task)) is not None:
                     found.setdefault(row, []).append(task)
+        return found
+
+    @cached_property
+    def all(self) -> Sequence[Placed]:
+        """All of these pods, with their rows."""
+        return [(task, row) for row, tasks in self.by_row.items() for task in tasks]
+
+    @cached_property
+    def rows(self) -> Ints:
+        """int64[pods]: the rows of all."""
+        return np.array([row for _, row in self.all], dtype=np.int64)
+
+    @cached_property
+    def freeable(self) -> Mapping[int, Ints]:
+        """int64[nodes] by column: the amounts that they hold together on each node."""
+        nodes, found = len(self._session.nodes), dict[int, Ints]()
+        by_shape: dict[Shape, list[int]] = {}
+        for task, row in self.all:
+            by_shape.setdefault(task.shape, []).append(row)
+        for shape, rows in by_shape.items():
+            counts = np.bincount(rows, minlength=nodes)
+            for column, amount in shape.request:
+                found[column] = found.get(column, 0) + counts * amount
+        return found
+
+    def held(self, column: int) -> Ints:
+        """int64[pods]: how much of a column each of them holds."""
+        found = self._held.get(column)
+        if found is None:
+            of_shape = {task.shape: 0 for task, _ in self.all}
+            for shape in of_shape:
+                of_shape[shape] = dict(shape.request).get(column, 0)
+            found = self._held[column] = np.array([of_shape[task.shape] for task, _ in self.all], dtype=np.int64)
         return found
 
     def at(self, row: int, job: JobView, evictor: Task) -> list[Mover]:

@@ -36,19 +36,25 @@ class Option(NamedTuple):
         """How many pods leave."""
         return self.cost.pods
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no more room for any kind then, counted alone."""
+        return not any(self.gain)
+
 
 class Options:
     """The options of one job in the order of their size, of equal sizes the cheapest first; made on demand.
 
-    Of a job whose places depend on amounts alone, only sets without an idle member: with any pod less, there would be
-    less room for the job.
+    Of a job whose pods are alike, and whose places depend on amounts alone, only sets without an idle member: with any
+    pod less, there would be less room for the job. Of others, sets that make no room for any kind of pod by itself
+    come last.
     """
 
     def __init__(self, session: Session, job: JobView, kinds: TaskKinds, movers: Movers, looks: int) -> None:
         """``looks``: how many sets are looked at, at most."""
         self._session, self._job, self._movers = session, job, movers
         self._firsts, self._counts = kinds.firsts, np.bincount(list(kinds.of.values()), minlength=len(kinds.firsts))
-        self._is_exact = kinds.are_plain
+        self._is_exact = kinds.are_plain and len(kinds.firsts) == 1
         self._columns = sorted({column for task in kinds.firsts for column, _ in task.shape.request})
         self._requests: Ints = _amounts([task.shape.request for task in kinds.firsts], self._columns)
         self._number = {column: number for number, column in enumerate(self._columns)}
@@ -66,9 +72,9 @@ class Options:
 
     def __getitem__(self, at: int) -> Option | None:
         """The option of this number; None where there are fewer."""
-        while len(self._found) <= at and self._size < self._largest:
+        while len(self._found) <= at and self._size < self._largest and (self._looks > 0 or self._built):
             self._size += 1
-            self._found += sorted(self._of_size(self._size), key=lambda one: (one.cost, one.row))
+            self._found += sorted(self._of_size(self._size), key=lambda one: (one.is_idle, one.cost, one.row))
         return self._found[at] if at < len(self._found) else None
 
     @cached_property
@@ -79,7 +85,7 @@ class Options:
     @cached_property
     def most_per_pod(self) -> int:
         """For how many tasks, at most, one pod makes room by leaving."""
-        amounts = {task.shape: task.shape.request for row in self._least for task in self._movers.by_row[row]}
+        amounts = {task.shape: task.shape.request for row in self._rows for task in self._movers.by_row[row]}
         if not amounts:
             return 1
         taken = _amounts(list(amounts.values()), self._columns)
@@ -111,10 +117,19 @@ class Options:
                     len(job.tasks) if (job := jobs[one.job]).spec.leaves_whole else 1
                     for one in self._movers.by_row[row]
                 )
-                for row in self._least
+                for row in self._rows
             ),
             default=0,
         )
+
+    @cached_property
+    def _rows(self) -> Sequence[int]:
+        """The nodes whose pods are looked at: those first that have more room if few leave."""
+        first = sorted(self._least, key=lambda row: (self._least[row], row))
+        if self._is_exact:
+            return first
+        some = np.logical_or.reduce(self._allowed)
+        return [*first, *(row for row in sorted(self._movers.by_row) if some[row] and row not in self._least)]
 
     @cached_property
     def _free(self) -> Ints:
@@ -125,51 +140,38 @@ class Options:
     @cached_property
     def _allowed(self) -> Sequence[Mask]:
         """By kind, bool[nodes]: nodes that it may use, and that have room for one once all have left that may."""
-        freeable: dict[int, Ints] = {}
-        for row, tasks in self._movers.by_row.items():
-            for task in tasks:
-                for column, amount in task.shape.request:
-                    if column not in freeable:
-                        freeable[column] = np.zeros(len(self._session.nodes), dtype=np.int64)
-                    freeable[column][row] += amount
+        freeable = self._movers.freeable
         return [self._session.node_selection.candidates(task, freeable) for task in self._firsts]
 
     @cached_property
     def _least(self) -> dict[int, int]:
         """By row, how many pods have to leave it, at least, before there is more room for the job."""
-        at = [(row, task) for row, tasks in self._movers.by_row.items() for task in tasks]
-        rows = np.array([row for row, _ in at], dtype=np.int64)
         nodes = len(self._session.nodes)
         least: Ints = np.full(nodes, NEVER)
-        held = _amounts([task.shape.request for _, task in at], self._columns)
         for kind, allowed in enumerate(self._allowed):
-            if not self._is_exact:
-                least[allowed] = 1
-                continue
             wanted = self._room[:, kind] + 1
             needed = np.zeros(nodes, dtype=np.int64)
             for number in np.flatnonzero(self._requests[kind]).tolist():
                 lack = wanted * self._requests[kind][number] - self._free[:, number]
-                needed = np.maximum(needed, _fewest(rows, held[:, number], lack))
+                needed = np.maximum(needed, _fewest(self._movers.rows, self._movers.held(self._columns[number]), lack))
             able = allowed & (wanted <= self._counts[kind]) & (needed < NEVER)
             least[able] = np.minimum(least[able], np.maximum(needed[able], 1))
-        has = np.zeros(nodes, dtype=np.bool_)
-        has[rows] = True
-        found = np.flatnonzero(has & (least < NEVER))
-        return {row: int(least[row]) for row in found.tolist()}
+        return {row: int(least[row]) for row in np.flatnonzero(least < NEVER).tolist()}
 
     # -- sets ---------------------------------------------------------------------------------------------------------
 
     def _of_size(self, size: int) -> Iterator[Option]:
         yield from self._built.pop(size, ())
         # Nodes that give room only by so many pods come first; sets of the others bring room for more tasks.
-        rows = sorted((row for row, least in self._least.items() if least <= size), key=lambda row: -self._least[row])
-        for row in rows:
+        of_size = [row for row in self._rows if self._least.get(row, 0) == size]
+        fewer = [row for row in self._rows if 0 < self._least.get(row, 0) < size]
+        others = [] if self._is_exact else [row for row in self._rows if not 0 < self._least.get(row, 0) <= size]
+        for row in (*of_size, *fewer, *others):
             movers = self._movers_at(row) if self._looks > 0 else []
             if sum(mover.cost.pods for mover in movers) < size:
                 continue
             if comb(len(movers), min(size, len(movers))) > SETS_MAX:
-                if self._least[row] == size:
+                if self._least.get(row) == size:
                     yield from self._build(row, movers)
                 continue
             for chosen in _sets(movers, size):

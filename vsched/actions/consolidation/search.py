@@ -25,6 +25,8 @@ class _Bound(NamedTuple):
     """What a set costs at least, with all that are made from it; the smallest goes first."""
 
     pods: int
+    idle: int
+    """Options that bring no room, as long as there is too little."""
     cost: tuple[float, ...]
     depth: int
     """Negative: of equal ones, larger sets go first, as they are nearer to the end."""
@@ -83,8 +85,9 @@ class MoveSearch:
         pods = cost.pods + max(last.pods, -(-short // self._options.most_per_pod))
         cost = cost.plus(last.cost)
         more, following = pods - cost.pods, self._options[chosen[-1] + 1] or last
+        idle = sum(option.is_idle for option in (*before, last)) if self._short([*before, last]) > 0 else 0
         later = [value + more * (another / following.pods) for value, another in zip(cost, following.cost, strict=True)]
-        return _Bound(pods, tuple(later[1:]), -len(chosen))
+        return _Bound(pods, idle, tuple(later[1:]), -len(chosen))
 
     def _short(self, options: list[Option]) -> int:
         """How many tasks the nodes lack room for once these have left, at least: each kind counted alone."""

@@ -79,16 +79,23 @@ class MoveTrial:
         accepts: Callable[[Statement], bool] = lambda statement: True,
     ) -> None:
         """``accepts`` is asked once all have a place, with the statement that has all steps."""
-        self.steps = steps
-        """How many evictions and placements may still be tried."""
+        self._most, self._asked = steps, 0
+        self._begun = len(session.ledger.journal)
         self._session, self._job, self._kinds, self._movers = session, job, kinds, movers
         self._queue, self._accepts = session.queue(job), accepts
         self._missing = max(1, session.plugins.tasks_missing(job) - job.waiting)
         self._goal = _once_pipelined(session, job)
 
+    @property
+    def steps(self) -> int:
+        """How many evictions and placements may still be tried. A place that is looked for counts as one as well."""
+        done = len(self._session.ledger.journal) - self._begun
+        return self._most - self._asked - done // 2  # each is undone
+
     def find(self, movers: Sequence[Mover]) -> Moves | None:
         """The places of all if these pods leave; None where some have none. Nothing has changed afterwards."""
         session = self._session
+        self._asked += 1
         if self.steps <= 0 or not self._movers.may_leave(movers):
             return None
         refusals, tried = session.refused.of_tasks(self._kinds.all), session.refused.tried
@@ -108,11 +115,11 @@ class MoveTrial:
         for mover in movers:
             task, row = mover.tasks[0]
             statement.evict(mover.job, task, row, cause)
-            self.steps -= len(mover.tasks)
 
     def places(self, job: JobView, task: Task, row: int) -> list[int]:
         """The nodes to try for a successor: those first whose room the job needs least, then the best by score."""
         session, selection = self._session, self._session.node_selection
+        self._asked += 1
         queue = session.snapshot.queues.get(job.queue)
         if queue is None or not (task.best_effort or may_have_again(session, queue, task)):
             return []
@@ -148,7 +155,6 @@ class MoveTrial:
         session, job, before = self._session, self._job, statement.savepoint()
         searched, session.node_selection.searched = session.node_selection.searched, 0
         place_tasks(session, self._queue, job, deque(self._kinds.all), statement, self._goal)
-        self.steps -= session.node_selection.searched + len(self._kinds.all)
         session.node_selection.searched = searched
         found = [(step.task, step.row) for step in session.ledger.log[before:] if step.before is Status.PENDING]
         statement.rollback(before)
@@ -210,7 +216,6 @@ class _Attempt:
         for to in self._trial.places(job, successor, row):
             if self._trial.steps <= 0:
                 return
-            self._trial.steps -= 1
             yield to
 
 
