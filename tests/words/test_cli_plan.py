@@ -18,7 +18,7 @@ SENTENCES = [
     (moving.would_start("team/train", 1), "team/train would start after 1 move"),
     (moving.without_moves("team/train", "it waits for nothing"), "team/train: it waits for nothing"),
     (moving.lost_work("2h"), "2h of work"),
-    (moving.STANDS_STILL, "its job stands still until its successor runs"),
+    (moving.PAUSES_JOB, "its job pauses until the new pod runs"),
     (moving.asked_first("5m"), "is asked to end first, for 5m at most"),
     (moving.starts_on(2, "n1"), "2 pods on n1"),
     # cli/plan/buy/words

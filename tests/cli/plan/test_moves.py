@@ -90,3 +90,10 @@ def test_of_manifests() -> None:
     document = json.loads(found.stdout)
     assert [(one["pod"], one["node"]) for one in document["moves"]] == [("team/web-b", "node-2")]
     assert document["session"] is None
+
+
+def test_a_plan_says_where_pods_are_moved() -> None:
+    sample, policy = "config/samples/consolidate.yaml", "config/policies/consolidate.yaml"
+    found = CliRunner().invoke(cli, ["plan", "-f", sample, "--config", policy, "-o", "json"])
+    [eviction] = json.loads(found.stdout)["cycles"][0]["evictions"]
+    assert (eviction["pod"], eviction["action"], eviction["to"]) == ("team/web-b", "consolidate", "node-1")

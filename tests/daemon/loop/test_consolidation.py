@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.daemon.preempting import QUICK_TO_GO, Obj
-from tests.support.running import condition_of, gang, node, scheduling
+from tests.support.running import gang, node, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
+from vsched.writes.words import has_room_on, makes_room_for
 
 POLICY = """
 actions: "enqueue, allocate, consolidate, backfill"
@@ -55,22 +56,13 @@ async def test_a_pod_is_moved_and_the_job_gets_its_node(tmp_path: Path) -> None:
         await until(lambda: len(running(cluster, "web")) == 2)
         before = running(cluster, "web")
         assert sorted(before.values()) == ["n1", "n2"], "each keeps the job from a whole node"
-        told: list[Obj] = []
-
-        def follow() -> bool:
-            """Whether the job runs, with both replicas; what a pod that leaves was told is noted meanwhile."""
-            for found in cluster.client.list("pods", "default"):
-                if (said := condition_of(found, "DisruptionTarget")) and said not in told:
-                    told.append(said)
-            return len(running(cluster, "train")) == 1 and len(running(cluster, "web")) == 2
-
         cluster.apply(gang("train", 1, cpu="4"))
-        await until(follow)
+        await until(lambda: len(running(cluster, "train")) == 1 and len(running(cluster, "web")) == 2)
         [node_of_job] = running(cluster, "train").values()
         after = running(cluster, "web")
         assert set(after.values()) == {"n1", "n2"} - {node_of_job}
         assert len(before.keys() & after.keys()) == 1, "one of them was moved"
-        events = [one for one in cluster.client.list("events", "default") if one["reason"] == "Evict"]
-        assert any("moved to make room for default/train; it has room on" in one["message"] for one in events)
+        told = has_room_on(makes_room_for("default/train"), min({"n1", "n2"} - {node_of_job}))
+        await until(lambda: any(told in one["message"] for one in cluster.client.list("events", "default")))
         evicted = {"action": "consolidate", "verdict": "evicted"}
         assert daemon.telemetry.registry.get_sample_value("vsched_evictions_total", evicted) == 1

@@ -20,6 +20,8 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 
+DUE_SECONDS = 60.0
+"""So often, at most, a session comes because pods have run for long enough."""
 Placed = tuple[Task, int]
 """A task and the row of its node."""
 
@@ -172,7 +174,7 @@ class Movers:
         rules = self._session.plugins.victim_rules
         if until <= self._session.snapshot.now:
             return True
-        rules.due = min(rules.due, until)
+        rules.due = min(rules.due, -(-until // DUE_SECONDS) * DUE_SECONDS)
         return False
 
     def _mover(self, task: Task) -> Mover | None:

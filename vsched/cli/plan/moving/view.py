@@ -58,6 +58,6 @@ def moves_text(found: Consolidated, look: Look) -> RenderableType:
 def _costs(move: PodMove) -> Iterator[str]:
     yield words.lost_work(length(move.lost_seconds))
     if move.breaks_job:
-        yield words.STANDS_STILL
+        yield words.PAUSES_JOB
     if move.asked_seconds:
         yield words.asked_first(length(move.asked_seconds))

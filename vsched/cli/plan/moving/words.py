@@ -28,7 +28,7 @@ def lost_work(length: str) -> str:
     return f"{length} of work"
 
 
-STANDS_STILL = "its job stands still until its successor runs"
+PAUSES_JOB = "its job pauses until the new pod runs"
 
 
 def asked_first(length: str) -> str:
