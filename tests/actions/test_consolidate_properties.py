@@ -85,7 +85,18 @@ def clusters(draw: st.DrawFn) -> Cluster:
         if all(has >= asks for has, asks in zip(left[node], size, strict=True)):
             left[node] = [has - asks for has, asks in zip(left[node], size, strict=True)]
             pods.append(Pod(job, size, node, moves))
-    kinds = draw(st.lists(sizes(6, 3), min_size=1, max_size=2))
+    kinds = draw(
+        st.lists(
+            st.builds(
+                lambda node, cpu, gpu: (max(1, node[0] - cpu), max(0, node[1] - gpu)),
+                st.sampled_from(nodes),
+                st.integers(0, 2),
+                st.integers(0, 2),
+            ),
+            min_size=1,
+            max_size=2,
+        )
+    )  # about as much as a node has: moves help where all together have enough
     gang = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3))
     allowed = draw(st.dictionaries(st.sampled_from("abc"), st.integers(0, 2), max_size=1))
     used = {pod.job for pod in pods}

@@ -169,7 +169,7 @@ class Consolidation:
         domains = [only] if only is not None else range(len(tier.domains))
         found = [session.places.domain(tier, number) for number in domains]
         firsts = {session.node_selection.kind(task): task for task in reversed(tasks)}.values()
-        rooms = sum(session.node_selection.rooms(task) for task in firsts)
+        rooms = np.sum([session.node_selection.rooms(task) for task in firsts], axis=0)
 
         def has(domain: Domain) -> int:
             return -int(np.sum(rooms[domain.rows]))

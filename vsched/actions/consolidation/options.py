@@ -30,31 +30,26 @@ class Option(NamedTuple):
     cost: MoveCost
     gain: tuple[int, ...]
     """How many more tasks of each kind nodes have room for then."""
+    is_idle: bool
+    """Whether nodes would have as much room for each kind, counted alone, with some of these pods."""
 
     @property
     def pods(self) -> int:
         """How many pods leave."""
         return self.cost.pods
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether there is no more room for any kind then, counted alone."""
-        return not any(self.gain)
-
 
 class Options:
     """The options of one job in the order of their size, of equal sizes the cheapest first; made on demand.
 
-    Of a job whose pods are alike, and whose places depend on amounts alone, only sets without an idle member: with any
-    pod less, there would be less room for the job. Of others, sets that make no room for any kind of pod by itself
-    come last.
+    Sets without an idle member come first: with any pod less, nodes would have less room for some kind of the job's
+    pods. The others may help as well: by room for a successor beside the job, or for pods of several kinds together.
     """
 
     def __init__(self, session: Session, job: JobView, kinds: TaskKinds, movers: Movers, looks: int) -> None:
         """``looks``: how many sets are looked at, at most."""
         self._session, self._job, self._movers = session, job, movers
         self._firsts, self._counts = kinds.firsts, np.bincount(list(kinds.of.values()), minlength=len(kinds.firsts))
-        self._is_exact = kinds.are_plain and len(kinds.firsts) == 1
         self._columns = sorted({column for task in kinds.firsts for column, _ in task.shape.request})
         self._requests: Ints = _amounts([task.shape.request for task in kinds.firsts], self._columns)
         self._number = {column: number for number, column in enumerate(self._columns)}
@@ -65,7 +60,7 @@ class Options:
         self._found: list[Option] = []
         self._seen: set[frozenset[str]] = set()
         self._useful: dict[int, list[tuple[frozenset[str], list[int]]]] = {}
-        """By row: the sets that are options, and the room that there is then."""
+        """By row: the sets without an idle member, and the room that there is then."""
         self._built: dict[int, list[Option]] = {}
         """By size: options that were built pod by pod."""
         self._size, self._looks = 0, looks
@@ -126,8 +121,6 @@ class Options:
     def _rows(self) -> Sequence[int]:
         """The nodes whose pods are looked at: those first that have more room if few leave."""
         first = sorted(self._least, key=lambda row: (self._least[row], row))
-        if self._is_exact:
-            return first
         some = np.logical_or.reduce(self._allowed)
         return [*first, *(row for row in sorted(self._movers.by_row) if some[row] and row not in self._least)]
 
@@ -165,7 +158,7 @@ class Options:
         # Nodes that give room only by so many pods come first; sets of the others bring room for more tasks.
         of_size = [row for row in self._rows if self._least.get(row, 0) == size]
         fewer = [row for row in self._rows if 0 < self._least.get(row, 0) < size]
-        others = [] if self._is_exact else [row for row in self._rows if not 0 < self._least.get(row, 0) <= size]
+        others = [row for row in self._rows if not 0 < self._least.get(row, 0) <= size]
         for row in (*of_size, *fewer, *others):
             movers = self._movers_at(row) if self._looks > 0 else []
             if sum(mover.cost.pods for mover in movers) < size:
@@ -186,22 +179,21 @@ class Options:
         return found
 
     def _option(self, row: int, movers: tuple[Mover, ...]) -> Option | None:
-        """These pods as an option; None where they make no room, or fewer make as much."""
+        """These pods as an option; None where no pod of the job could be on the node then, or they are one already."""
         key = frozenset(mover.uid for mover in movers)
         if key in self._seen:
             return None
         room = {at: self._room_on(at, movers) for at in sorted({row, *(at for one in movers for _, at in one.tasks)})}
         before = {at: self._room[at].tolist() for at in room}
         gain = tuple([sum(room[at][kind] - before[at][kind] for at in room) for kind in range(len(self._firsts))])
-        if self._is_exact:
-            if not any(gain):
-                return None
-            here, useful = room[row], self._useful.setdefault(row, [])
-            if any(fewer < key and _covers(other, here) for fewer, other in useful):
-                return None
+        here, useful = room[row], self._useful.setdefault(row, [])
+        if not any(here):
+            return None
+        is_idle = not any(gain) or any(fewer < key and _covers(other, here) for fewer, other in useful)
+        if not is_idle:
             useful.append((key, here))
         self._seen.add(key)
-        return Option(row, movers, total_cost(movers), gain)
+        return Option(row, movers, total_cost(movers), gain, is_idle)
 
     def _room_on(self, row: int, movers: Sequence[Mover]) -> list[int]:
         """By kind: how many tasks a node has room for once these pods have left."""
