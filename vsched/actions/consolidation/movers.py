@@ -22,6 +22,7 @@ from vsched.model.queues.evictions import Preemptibility
 
 DUE_SECONDS = 60.0
 """So often, at most, a session comes because pods have run for long enough."""
+NEVER = np.iinfo(np.int64).max
 Placed = tuple[Task, int]
 """A task and the row of its node."""
 
@@ -65,7 +66,7 @@ class Movers:
         self._session = session
         self._min_running = min_running
         self._protected = session.plugins.victim_rules.protected(None)
-        self._held: dict[int, Ints] = {}
+        self._summed: dict[int, tuple[Ints, Ints]] = {}
         self._made: dict[str, Mover | None] = {}
         self._has_place: dict[Hashable, Mask] = {}
         """By kind of pod and queue: the nodes that had room for one when that was first asked."""
@@ -86,11 +87,6 @@ class Movers:
         return [(task, row) for row, tasks in self.by_row.items() for task in tasks]
 
     @cached_property
-    def rows(self) -> Ints:
-        """int64[pods]: the rows of all."""
-        return np.array([row for _, row in self.all], dtype=np.int64)
-
-    @cached_property
     def freeable(self) -> Mapping[int, Ints]:
         """int64[nodes] by column: the amounts that they hold together on each node."""
         nodes, found = len(self._session.nodes), dict[int, Ints]()
@@ -103,14 +99,31 @@ class Movers:
                 found[column] = found.get(column, 0) + counts * amount
         return found
 
-    def held(self, column: int) -> Ints:
-        """int64[pods]: how much of a column each of them holds."""
-        found = self._held.get(column)
+    def fewest(self, column: int, lack: Ints) -> Ints:
+        """int64[nodes]: how many of them have to leave a node before it has so much more; ``NEVER`` if all are too few.
+
+        None where it lacks nothing.
+        """
+        rows, before = self._sums(column)
+        short = np.bincount(rows[before < lack[rows]], minlength=len(lack))
+        found: Ints = np.where(lack <= 0, 0, np.where(short < np.bincount(rows, minlength=len(lack)), short + 1, NEVER))
+        return found
+
+    def _sums(self, column: int) -> tuple[Ints, Ints]:
+        """int64[pods]: rows, and the sum of a column of a pod and those before it on its node, the largest first."""
+        found = self._summed.get(column)
         if found is None:
-            of_shape = {task.shape: 0 for task, _ in self.all}
-            for shape in of_shape:
-                of_shape[shape] = dict(shape.request).get(column, 0)
-            found = self._held[column] = np.array([of_shape[task.shape] for task, _ in self.all], dtype=np.int64)
+            amounts = {task.shape: 0 for task, _ in self.all}
+            for shape in amounts:
+                amounts[shape] = dict(shape.request).get(column, 0)
+            rows = np.array([row for _, row in self.all], dtype=np.int64)
+            held = np.array([amounts[task.shape] for task, _ in self.all], dtype=np.int64)
+            order = np.lexsort((-held, rows))
+            rows, total = rows[order], np.cumsum(held[order])
+            begins = np.flatnonzero(np.diff(rows, prepend=-1))
+            earlier = np.concatenate(([0], total[begins[1:] - 1]))
+            found = rows, total - np.repeat(earlier, np.diff(np.append(begins, len(rows))))
+            self._summed[column] = found
         return found
 
     def at(self, row: int, job: JobView, evictor: Task) -> list[Mover]:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from math import comb
+from math import ceil, comb
 from typing import NamedTuple
 
 import numpy as np
 
 from vsched.actions.assigning import TaskKinds
-from vsched.actions.consolidation.movers import MoveCost, Mover, Movers
+from vsched.actions.consolidation.movers import NEVER, MoveCost, Mover, Movers
 from vsched.actions.consolidation.trial import total_cost
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
-from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Ints, Mask
 
 SETS_MAX = 256
 """So many sets of one size are looked at on a node; where there are more, some are built pod by pod."""
-NEVER = np.iinfo(np.int64).max
+GAINS_MAX = 16
+"""Up to so many more tasks on one node, it is counted how many pods have to leave before."""
 
 
 class Option(NamedTuple):
@@ -51,7 +51,6 @@ class Options:
         self._session, self._job, self._movers = session, job, movers
         self._firsts, self._counts = kinds.firsts, np.bincount(list(kinds.of.values()), minlength=len(kinds.firsts))
         self._columns = sorted({column for task in kinds.firsts for column, _ in task.shape.request})
-        self._requests: Ints = _amounts([task.shape.request for task in kinds.firsts], self._columns)
         self._number = {column: number for number, column in enumerate(self._columns)}
         self._asked = [
             [(self._number[column], amount) for column, amount in task.shape.request] for task in kinds.firsts
@@ -77,18 +76,30 @@ class Options:
         """How many tasks of each kind the nodes have room for without any move, at most: each kind counted alone."""
         return tuple(self._room.sum(axis=0).tolist())
 
+    def pods_for(self, tasks: int, size: int) -> int:
+        """How many pods have to leave, at least, before there is room for so many more tasks, in options of that size.
+
+        Larger ones count as well.
+        """
+        most = sum(max(gain / max(pods, size) for gain, pods in of_kind) for of_kind in self._fewest if of_kind)
+        return ceil(tasks / most - 1e-9) if most else tasks
+
     @cached_property
-    def most_per_pod(self) -> int:
-        """For how many tasks, at most, one pod makes room by leaving."""
-        amounts = {task.shape: task.shape.request for row in self._rows for task in self._movers.by_row[row]}
-        if not amounts:
-            return 1
-        taken = _amounts(list(amounts.values()), self._columns)
-        most = np.zeros(len(taken), dtype=np.int64)
-        for request in self._requests:
-            asked = request > 0
-            most += np.max(-(-taken[:, asked] // request[asked]), axis=1)
-        return max(1, int(most.max()))
+    def _fewest(self) -> list[list[tuple[int, int]]]:
+        """By kind: for how many more tasks there is room on one node at most, and after how many pods at least."""
+        found: list[list[tuple[int, int]]] = []
+        for kind, allowed in enumerate(self._allowed):
+            most = int(np.max((self._counts[kind] - self._room[:, kind])[allowed], initial=0))
+            pairs: list[tuple[int, int]] = []
+            for gain in range(1, most + 1):
+                pods = int(self._needed(kind, gain).min(initial=NEVER))
+                if pods == NEVER:
+                    break
+                pairs.append((gain if gain < GAINS_MAX else most, pods))
+                if gain == GAINS_MAX:
+                    break
+            found.append(pairs)
+        return found
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
@@ -96,10 +107,11 @@ class Options:
     def _room(self) -> Ints:
         """int64[nodes, kinds]: how many tasks of each kind a node has room for, by amounts and attributes alone."""
         found: Ints = np.zeros((len(self._free), len(self._firsts)), dtype=np.int64)
-        for kind, (request, allowed) in enumerate(zip(self._requests, self._allowed, strict=True)):
-            asked = request > 0
-            most = np.min(np.maximum(self._free[:, asked], 0) // request[asked], axis=1)
-            found[:, kind] = np.where(allowed, np.minimum(most, self._counts[kind]), 0)
+        for kind, (request, allowed) in enumerate(zip(self._asked, self._allowed, strict=True)):
+            most = np.full(len(found), self._counts[kind])
+            for number, amount in request:
+                np.minimum(most, np.maximum(self._free[:, number], 0) // amount, out=most)
+            found[:, kind] = np.where(allowed, most, 0)
         return found
 
     @cached_property
@@ -121,8 +133,8 @@ class Options:
     def _rows(self) -> Sequence[int]:
         """The nodes whose pods are looked at: those first that have more room if few leave."""
         first = sorted(self._least, key=lambda row: (self._least[row], row))
-        some = np.logical_or.reduce(self._allowed)
-        return [*first, *(row for row in sorted(self._movers.by_row) if some[row] and row not in self._least)]
+        has_room = self._room.any(axis=1)
+        return [*first, *(row for row in sorted(self._movers.by_row) if has_room[row] and row not in self._least)]
 
     @cached_property
     def _free(self) -> Ints:
@@ -139,17 +151,18 @@ class Options:
     @cached_property
     def _least(self) -> dict[int, int]:
         """By row, how many pods have to leave it, at least, before there is more room for the job."""
-        nodes = len(self._session.nodes)
-        least: Ints = np.full(nodes, NEVER)
-        for kind, allowed in enumerate(self._allowed):
-            wanted = self._room[:, kind] + 1
-            needed = np.zeros(nodes, dtype=np.int64)
-            for number in np.flatnonzero(self._requests[kind]).tolist():
-                lack = wanted * self._requests[kind][number] - self._free[:, number]
-                needed = np.maximum(needed, _fewest(self._movers.rows, self._movers.held(self._columns[number]), lack))
-            able = allowed & (wanted <= self._counts[kind]) & (needed < NEVER)
-            least[able] = np.minimum(least[able], np.maximum(needed[able], 1))
+        least = np.min([self._needed(kind, 1) for kind in range(len(self._firsts))], axis=0)
         return {row: int(least[row]) for row in np.flatnonzero(least < NEVER).tolist()}
+
+    def _needed(self, kind: int, gain: int) -> Ints:
+        """int64[nodes]: how many pods have to leave a node before it has room for so many more tasks of a kind."""
+        wanted = self._room[:, kind] + gain
+        needed: Ints = np.ones(len(wanted), dtype=np.int64)
+        for number, amount in self._asked[kind]:
+            lack = wanted * amount - self._free[:, number]
+            needed = np.maximum(needed, self._movers.fewest(self._columns[number], lack))
+        needed[~self._allowed[kind] | (wanted > self._counts[kind])] = NEVER
+        return needed
 
     # -- sets ---------------------------------------------------------------------------------------------------------
 
@@ -158,7 +171,7 @@ class Options:
         # Nodes that give room only by so many pods come first; sets of the others bring room for more tasks.
         of_size = [row for row in self._rows if self._least.get(row, 0) == size]
         fewer = [row for row in self._rows if 0 < self._least.get(row, 0) < size]
-        others = [row for row in self._rows if not 0 < self._least.get(row, 0) <= size]
+        others = [row for row in self._rows if not 0 < self._least.get(row, 0) <= size and self._room[row].any()]
         for row in (*of_size, *fewer, *others):
             movers = self._movers_at(row) if self._looks > 0 else []
             if sum(mover.cost.pods for mover in movers) < size:
@@ -255,25 +268,6 @@ class Options:
 def _covers(room: Sequence[int], other: Sequence[int]) -> bool:
     """Whether there is as much room for each kind as there."""
     return all(one >= another for one, another in zip(room, other, strict=True))
-
-
-def _amounts(requests: Sequence[Amounts], columns: Sequence[int]) -> Ints:
-    """int64[requests, columns]: what each asks for of these columns."""
-    found = [[dict(request).get(column, 0) for column in columns] for request in requests]
-    return np.array(found, dtype=np.int64).reshape(len(requests), len(columns))
-
-
-def _fewest(rows: Ints, amounts: Ints, lack: Ints) -> Ints:
-    """int64[nodes]: how many of the amounts on a node, the largest first, cover what it lacks; ``NEVER`` for none."""
-    order = np.lexsort((-amounts, rows))
-    rows, amounts = rows[order], amounts[order]
-    total = np.cumsum(amounts)
-    begins = np.flatnonzero(np.diff(rows, prepend=-1))
-    before = np.repeat(np.concatenate(([0], total[begins[1:] - 1])), np.diff(np.append(begins, len(rows))))
-    short = np.bincount(rows[total - before < lack[rows]], minlength=len(lack))
-    there = np.bincount(rows, minlength=len(lack))
-    found: Ints = np.where(lack <= 0, 0, np.where(short < there, short + 1, NEVER))
-    return found
 
 
 def _sets(movers: Sequence[Mover], pods: int) -> Iterator[tuple[Mover, ...]]:

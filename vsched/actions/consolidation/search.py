@@ -1,7 +1,7 @@
 """The search for the fewest and cheapest moves by which a job finds room: a best-first search over sets of options.
 
-How many more pods have to leave at least, however they are chosen, is counted (``Options.most_per_pod``), so that the
-first set whose trial succeeds has the fewest moves. Sets are tried in the same order for equal inputs.
+How many more pods have to leave at least, however they are chosen, is counted (``Options.pods_for``), so that the first
+set whose trial succeeds has the fewest moves. Sets are tried in the same order for equal inputs.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class MoveSearch:
         for option in before:
             cost = cost.plus(option.cost)
         short = self._short(before)
-        pods = cost.pods + max(last.pods, -(-short // self._options.most_per_pod))
+        pods = cost.pods + max(last.pods, self._options.pods_for(short, last.pods) if short > 0 else 0)
         cost = cost.plus(last.cost)
         more, following = pods - cost.pods, self._options[chosen[-1] + 1] or last
         idle = sum(option.is_idle for option in (*before, last)) if self._short([*before, last]) > 0 else 0

@@ -6,7 +6,7 @@ and then the job's tasks take room that is idle or that is left by then.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -85,6 +85,7 @@ class MoveTrial:
         self._queue, self._accepts = session.queue(job), accepts
         self._missing = max(1, session.plugins.tasks_missing(job) - job.waiting)
         self._goal = _once_pipelined(session, job)
+        self._counts = Counter(kinds.of.values())
 
     @property
     def steps(self) -> int:
@@ -150,8 +151,6 @@ class MoveTrial:
 
     def place_job(self, statement: Statement) -> tuple[tuple[Task, int], ...] | None:
         """Place enough of the job's tasks, on paper; None where there is no room for them."""
-        if not self._may_fit():
-            return None
         session, job, before = self._session, self._job, statement.savepoint()
         searched, session.node_selection.searched = session.node_selection.searched, 0
         place_tasks(session, self._queue, job, deque(self._kinds.all), statement, self._goal)
@@ -164,13 +163,11 @@ class MoveTrial:
                 return tuple(found[:at]) if self._accepts(statement) else None
         return None
 
-    def _may_fit(self) -> bool:
-        """Whether the nodes have room for enough tasks, each kind counted alone."""
-        fits = 0
-        counts = list(self._kinds.of.values())
-        for kind, first in enumerate(self._kinds.firsts):
-            fits += min(counts.count(kind), int(self._session.node_selection.rooms(first).sum()))
-        return fits >= self._missing
+    def may_fit(self) -> bool:
+        """Whether the nodes have room for enough of the job's tasks as things are, each kind counted alone."""
+        rooms = self._session.node_selection.rooms
+        fits = (min(self._counts[kind], int(rooms(first).sum())) for kind, first in enumerate(self._kinds.firsts))
+        return sum(fits) >= self._missing
 
     def _is_whole(self, tasks: Sequence[Task]) -> bool:
         session, job = self._session, self._job
@@ -190,7 +187,7 @@ class _Attempt:
 
     def run(self) -> Moves | None:
         self._trial.leave(self._statement, self._movers)
-        if not self._place(0):
+        if not self._trial.may_fit() or not self._place(0):
             return None
         moves = [Move(job, task, row, to) for (job, _, task, row), to in zip(self._moving, self._to, strict=True)]
         return Moves(tuple(moves), self._placed, tuple(self._movers))
@@ -206,7 +203,7 @@ class _Attempt:
             before = self._statement.savepoint()
             self._statement.allocate(job, successor, to)
             self._to.append(to)
-            if self._place(at + 1):
+            if self._trial.may_fit() and self._place(at + 1):
                 return True
             self._to.pop()
             self._statement.rollback(before)
