@@ -87,7 +87,7 @@ class MoveSearch:
         more, following = pods - cost.pods, self._options[chosen[-1] + 1] or last
         idle = sum(option.is_idle for option in (*before, last)) if self._short([*before, last]) > 0 else 0
         later = [value + more * (another / following.pods) for value, another in zip(cost, following.cost, strict=True)]
-        return _Bound(pods, idle, tuple(later[1:]), -len(chosen))
+        return _Bound(pods, idle, tuple(map(_rounded, later[1:])), -len(chosen))
 
     def _short(self, options: list[Option]) -> int:
         """How many tasks the nodes lack room for once these have left, at least: each kind counted alone."""
@@ -105,6 +105,11 @@ class MoveSearch:
         option = self._options[at]
         assert option is not None, "only options that there are get into sets"
         return option
+
+
+def _rounded(value: float) -> float:
+    """Sums that differ by the order of adding alone are equal."""
+    return float(f"{value:.9g}")
 
 
 def _are_apart(options: list[Option]) -> bool:
