@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from vsched.actions.assigning import TaskKinds
-from vsched.actions.consolidation.movers import MoveCost, Mover, Movers, successor_of
+from vsched.actions.consolidation.movers import MoveCost, Mover, Movers, Placed, successor_of
 from vsched.actions.one_turn import place_tasks
 from vsched.actions.places import choose_close
 from vsched.actions.placing import PlacingGoal, goal_of, waits_for
@@ -44,11 +45,15 @@ class Move(NamedTuple):
     to: int
 
 
+Moving = tuple[JobView, Task, Task, int]
+"""A job, the successor of a pod, the pod, and its row."""
+
+
 class Moves(NamedTuple):
     """Moves by which a job finds room."""
 
     moves: tuple[Move, ...] = ()
-    placed: tuple[tuple[Task, int], ...] = ()
+    placed: tuple[Placed, ...] = ()
     """The job's tasks with the rows that they get then."""
     movers: tuple[Mover, ...] = ()
 
@@ -149,7 +154,7 @@ class MoveTrial:
             loss += before - after
         return loss
 
-    def place_job(self, statement: Statement) -> tuple[tuple[Task, int], ...] | None:
+    def place_job(self, statement: Statement) -> tuple[Placed, ...] | None:
         """Place enough of the job's tasks, on paper; None where there is no room for them."""
         session, job, before = self._session, self._job, statement.savepoint()
         searched, session.node_selection.searched = session.node_selection.searched, 0
@@ -162,6 +167,22 @@ class MoveTrial:
             if self._is_whole([one for one, _ in found[:at]]):
                 return tuple(found[:at]) if self._accepts(statement) else None
         return None
+
+    def likely(self, statement: Statement, placed: Sequence[Placed], moving: Sequence[Moving]) -> list[int] | None:
+        """Where the policy would place the successors, one after the other, beside the job; None if not all of them."""
+        session, selection, places = self._session, self._session.node_selection, list[int]()
+        if any(session.claims.concerns(successor) for _, successor, _, _ in moving):
+            return None  # what they get depends on the order
+        for task, row in placed:
+            statement.pipeline(self._job, task, row)
+        with selection.anywhere():
+            for job, successor, _, row in moving:
+                choice = choose_close(session, job, (successor,), partial(selection.choose, successor, besides=row))
+                if not isinstance(choice, Choice) or choice.waits:
+                    return None
+                statement.allocate(job, successor, choice.row)
+                places.append(choice.row)
+        return places
 
     def may_fit(self) -> bool:
         """Whether the nodes have room for enough of the job's tasks as things are, each kind counted alone."""
@@ -181,15 +202,20 @@ class _Attempt:
 
     def __init__(self, trial: MoveTrial, statement: Statement, movers: Sequence[Mover]) -> None:
         self._trial, self._statement, self._movers = trial, statement, movers
-        self._moving = [(mover.job, successor_of(task), task, row) for mover in movers for task, row in mover.tasks]
+        self._moving: list[Moving] = [
+            (mover.job, successor_of(task), task, row) for mover in movers for task, row in mover.tasks
+        ]
         self._to: list[int] = []
-        self._placed: tuple[tuple[Task, int], ...] = ()
+        self._placed: tuple[Placed, ...] = ()
 
     def run(self) -> Moves | None:
         self._trial.leave(self._statement, self._movers)
+        left = self._statement.savepoint()
         if not self._trial.may_fit() or not self._place(0):
             return None
-        moves = [Move(job, task, row, to) for (job, _, task, row), to in zip(self._moving, self._to, strict=True)]
+        self._statement.rollback(left)
+        places = self._trial.likely(self._statement, self._placed, self._moving) or self._to
+        moves = [Move(job, task, row, to) for (job, _, task, row), to in zip(self._moving, places, strict=True)]
         return Moves(tuple(moves), self._placed, tuple(self._movers))
 
     def _place(self, at: int) -> bool:
