@@ -46,23 +46,30 @@ class MoveSearch:
         self._looks = trial.steps * LOOKS_OF_A_STEP
 
     def run(self) -> Moves | None:
-        """The fewest moves, the cheapest of equal numbers; None where none are found within the steps."""
+        """The fewest moves, the cheapest of equal numbers; None where none are found within the steps.
+
+        Of equal numbers, those first whose successors the policy would all place, one after the other.
+        """
         queue: list[tuple[_Bound, tuple[int, ...]]] = []
         self._push(queue, (0,))
+        found: Moves | None = None
         while queue and self._trial.steps > 0 and self._looks > 0:
             self._looks -= 1
-            _, chosen = heappop(queue)
+            bound, chosen = heappop(queue)
+            if found is not None and bound.pods > found.cost.pods:
+                break
             *others, last = chosen
             self._push(queue, (*others, last + 1))
             options = [self._of(at) for at in chosen]
             if not _are_apart(options):
                 continue
             if self._short(options) <= 0:
-                found = self._trial.find([mover for option in options for mover in option.movers])
-                if found is not None:
-                    return self._without_idle(found)
+                other = self._trial.find([mover for option in options for mover in option.movers])
+                if other is not None and other.is_likely:
+                    return self._without_idle(other)
+                found = found or other
             self._push(queue, (*chosen, last + 1))
-        return None
+        return None if found is None else self._without_idle(found)
 
     def _without_idle(self, found: Moves) -> Moves:
         """The same without moves that are not needed, the dearest looked at first."""

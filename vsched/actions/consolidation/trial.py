@@ -56,6 +56,8 @@ class Moves(NamedTuple):
     placed: tuple[Placed, ...] = ()
     """The job's tasks with the rows that they get then."""
     movers: tuple[Mover, ...] = ()
+    is_likely: bool = True
+    """Whether the successors would all get a place if the policy placed them one after the other."""
 
     @property
     def cost(self) -> MoveCost:
@@ -170,18 +172,19 @@ class MoveTrial:
 
     def likely(self, statement: Statement, placed: Sequence[Placed], moving: Sequence[Moving]) -> list[int] | None:
         """Where the policy would place the successors, one after the other, beside the job; None if not all of them."""
-        session, selection, places = self._session, self._session.node_selection, list[int]()
+        session, selection, places = self._session, self._session.node_selection, [0] * len(moving)
         if any(session.claims.concerns(successor) for _, successor, _, _ in moving):
             return None  # what they get depends on the order
         for task, row in placed:
             statement.pipeline(self._job, task, row)
         with selection.anywhere():
-            for job, successor, _, row in moving:
+            for at in sorted(range(len(moving)), key=lambda at: session.plugins.job_key(moving[at][0])):
+                job, successor, _, row = moving[at]
                 choice = choose_close(session, job, (successor,), partial(selection.choose, successor, besides=row))
                 if not isinstance(choice, Choice) or choice.waits:
                     return None
                 statement.allocate(job, successor, choice.row)
-                places.append(choice.row)
+                places[at] = choice.row
         return places
 
     def may_fit(self) -> bool:
@@ -214,9 +217,11 @@ class _Attempt:
         if not self._trial.may_fit() or not self._place(0):
             return None
         self._statement.rollback(left)
-        places = self._trial.likely(self._statement, self._placed, self._moving) or self._to
-        moves = [Move(job, task, row, to) for (job, _, task, row), to in zip(self._moving, places, strict=True)]
-        return Moves(tuple(moves), self._placed, tuple(self._movers))
+        places = self._trial.likely(self._statement, self._placed, self._moving)
+        moves = [
+            Move(job, task, row, to) for (job, _, task, row), to in zip(self._moving, places or self._to, strict=True)
+        ]
+        return Moves(tuple(moves), self._placed, tuple(self._movers), is_likely=places is not None)
 
     def _place(self, at: int) -> bool:
         """Place this successor and those after it, and then the job."""
