@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_of
+from tests.support.hypernodes import hypernode_object
+from tests.support.plans import NOW, Manifest, Plan, decide, manifests, mirror, plan, policy_of
 from vsched.actions.assigning import SEARCHES_MAX
 from vsched.framework.cycle import run_actions
 from vsched.framework.nodes.why import NodeReasons
@@ -162,22 +164,31 @@ def test_a_gang_starts_if_and_only_if_it_fits(plain: bool, data: st.DataObject) 
 class Grouped(NamedTuple):
     """A gang of sub-groups, so many of which it needs, each with its minimum."""
 
-    nodes: list[tuple[int, int]]
-    """Cpu and GPUs of each."""
+    nodes: list[tuple[int, int, str]]
+    """Cpu, GPUs and rack of each."""
     groups: list[list[tuple[int, int]]]
     """By group: cpu and GPUs of each pod."""
     size: int
     needed: int
+    close: bool
+    """Whether each group has to be in one rack."""
 
-    def text(self) -> str:
-        nodes = [f"node n{at} cpu={cpu} gpu={gpu}" for at, (cpu, gpu) in enumerate(self.nodes)]
+    def manifests(self) -> Iterator[Manifest]:
+        nodes = [f"node n{at} cpu={cpu} gpu={gpu}" for at, (cpu, gpu, _) in enumerate(self.nodes)]
         pods = [
-            f"pods ns/a 1 cpu={cpu} gpu={gpu} labels=rack:r{at}"
+            f"pods ns/a 1 cpu={cpu} gpu={gpu} labels=part:r{at}"
             for at, group in enumerate(self.groups)
             for cpu, gpu in group
         ]
         minimum = self.size * self.needed
-        return "\n".join([*nodes, f"job ns/a min={minimum} subGroups=rack:{self.size}:{self.needed}", *pods])
+        for one in manifests(
+            "\n".join([*nodes, f"job ns/a min={minimum} subGroups=part:{self.size}:{self.needed}", *pods])
+        ):
+            if one["kind"] == "PodGroup" and self.close:
+                one["spec"]["subGroupPolicy"][0]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
+            yield one
+        for rack in sorted({rack for *_, rack in self.nodes}):
+            yield hypernode_object(rack, 1, *(f"n{at}" for at, node in enumerate(self.nodes) if node[2] == rack))
 
     def fits(self) -> bool:
         """Whether it does, by trying all ways."""
@@ -185,29 +196,144 @@ class Grouped(NamedTuple):
         return any(self._is_way(pods, way) for way in product(range(-1, len(self.nodes)), repeat=len(pods)))
 
     def _is_way(self, pods: list[tuple[int, int, int]], way: tuple[int, ...]) -> bool:
-        for node, (cpu, gpu) in enumerate(self.nodes):
+        for node, (cpu, gpu, _) in enumerate(self.nodes):
             here = [pod for pod, at in zip(pods, way, strict=True) if at == node]
             if sum(pod[1] for pod in here) > cpu or sum(pod[2] for pod in here) > gpu:
                 return False
-        placed = [sum(pod[0] == one and at >= 0 for pod, at in zip(pods, way, strict=True)) for one in range(3)]
-        return sum(count >= self.size for count in placed) >= self.needed and all(
-            count == 0 or count >= self.size for count in placed
+        nodes = [[at for pod, at in zip(pods, way, strict=True) if pod[0] == one and at >= 0] for one in range(3)]
+        if self.close and any(len({self.nodes[at][2] for at in mine}) > 1 for mine in nodes):
+            return False
+        return sum(len(mine) >= self.size for mine in nodes) >= self.needed and all(
+            not mine or len(mine) >= self.size for mine in nodes
         )
 
 
 @st.composite
 def grouped(draw: st.DrawFn) -> Grouped:
-    nodes = [(draw(st.integers(1, 7)), draw(st.integers(0, 2))) for _ in range(draw(st.integers(1, 3)))]
+    close = draw(st.booleans())
+    node = st.tuples(st.integers(1, 7), st.integers(0, 2), st.sampled_from("xyz"))
+    nodes = draw(st.lists(node, min_size=1, max_size=4 if close else 3))
     size, groups = draw(st.integers(1, 2)), draw(st.integers(2, 3))
     pod = st.tuples(st.integers(1, 4), st.integers(0, 1))
     each = [[draw(pod) for _ in range(size)] for _ in range(groups)]
-    return Grouped(nodes, each, size, draw(st.integers(1, groups)))
+    return Grouped(nodes, each, size, draw(st.integers(1, groups)), close)
 
 
 @settings(deadline=None, max_examples=examples(60))
 @given(grouped())
 def test_a_gang_of_sub_groups_starts_if_and_only_if_it_fits(gang: Grouped) -> None:
-    assert starts(plan(gang.text(), GANGS)) is gang.fits()
+    assert starts(decide(gang.manifests(), GANGS, proved=True)) is gang.fits()
+
+
+class Near(NamedTuple):
+    """Pods of one kind with rules about other pods."""
+
+    count: int
+    zone: str
+    near: str
+    """The kind that has to be in their zone, where there is one."""
+    even: int
+    """The skew allowed of the kinds ``spread`` over the zones; 0 for any."""
+    spread: bool
+
+    def manifests(self, name: str) -> Iterator[Manifest]:
+        selector = f" selector=zone:{self.zone}" if self.zone else ""
+        labels = f"kind:{name}" + (",spread:yes" if self.spread else "")
+        for one in manifests(f"pods ns/a {self.count} cpu=1 role={name}{selector} labels={labels}"):
+            one["metadata"]["name"] = f"{name}-{one['metadata']['name']}"
+            one["metadata"]["uid"] = f"{name}-{one['metadata']['uid']}"
+            if self.near:
+                term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"kind": self.near}}}
+                one["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+            if self.even:
+                one["spec"]["topologySpreadConstraints"] = [
+                    {
+                        "maxSkew": self.even,
+                        "topologyKey": "zone",
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "nodeAffinityPolicy": "Ignore",
+                        "labelSelector": {"matchLabels": {"spread": "yes"}},
+                    }
+                ]
+            yield one
+
+
+class Neighbours(NamedTuple):
+    """A gang with rules about other pods, on nodes of some cpu in zones a and b; all of its pods are needed."""
+
+    nodes: list[tuple[int, str]]
+    kinds: list[Near]
+
+    def manifests(self) -> Iterator[Manifest]:
+        nodes = "\n".join(f"node n{at} cpu={cpu} zone={zone}" for at, (cpu, zone) in enumerate(self.nodes))
+        yield from manifests(f"{nodes}\njob ns/a min={sum(kind.count for kind in self.kinds)}")
+        for at, kind in enumerate(self.kinds):
+            yield from kind.manifests(f"k{at}")
+
+    def fits(self) -> bool:
+        """Whether it does, by placing the pods in all orders and ways."""
+        zones = sorted({zone for _, zone in self.nodes})
+        known: dict[tuple[tuple[int, ...], ...], bool] = {}
+
+        def go_on(placed: tuple[tuple[int, ...], ...]) -> bool:
+            """``placed``: by node, how many of each kind."""
+            if placed not in known:
+                known[placed] = is_complete(placed) or any(go_on(after) for after in steps(placed))
+            return known[placed]
+
+        def is_complete(placed: tuple[tuple[int, ...], ...]) -> bool:
+            return all(sum(node[at] for node in placed) == kind.count for at, kind in enumerate(self.kinds))
+
+        def steps(placed: tuple[tuple[int, ...], ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
+            here = {
+                zone: [
+                    sum(node[at] for node, (_, of) in zip(placed, self.nodes, strict=True) if of == zone)
+                    for at in range(len(self.kinds))
+                ]
+                for zone in zones
+            }
+            spread = {
+                zone: sum(c for c, kind in zip(counts, self.kinds, strict=True) if kind.spread)
+                for zone, counts in here.items()
+            }
+            for at, kind in enumerate(self.kinds):
+                if sum(node[at] for node in placed) == kind.count:
+                    continue
+                for number, (cpu, zone) in enumerate(self.nodes):
+                    if sum(placed[number]) == cpu or kind.zone not in ("", zone):
+                        continue
+                    if kind.near:
+                        wanted = int(kind.near[1:])
+                        is_first = wanted == at and not any(counts[at] for counts in here.values())
+                        if not (wanted < len(self.kinds) and here[zone][wanted]) and not is_first:
+                            continue
+                    if kind.even and spread[zone] + kind.spread - min(spread.values()) > kind.even:
+                        continue
+                    mine = list(placed[number])
+                    mine[at] += 1
+                    yield (*placed[:number], tuple(mine), *placed[number + 1 :])
+
+        return go_on(((0,) * len(self.kinds),) * len(self.nodes))
+
+
+@st.composite
+def neighbours(draw: st.DrawFn) -> Neighbours:
+    nodes = draw(st.lists(st.tuples(st.integers(1, 3), st.sampled_from("ab")), min_size=1, max_size=3))
+    kind = st.builds(
+        Near,
+        st.integers(1, 2),
+        st.sampled_from(("", "", "a", "b")),
+        st.sampled_from(("", "", "k0", "k1", "k2")),
+        st.sampled_from((0, 0, 1, 2)),
+        st.booleans(),
+    )
+    return Neighbours(nodes, draw(st.lists(kind, min_size=1, max_size=3)))
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(neighbours())
+def test_a_gang_with_affinity_and_spread_starts_if_and_only_if_it_fits(gang: Neighbours) -> None:
+    assert starts(decide(gang.manifests(), GANGS, proved=True)) is gang.fits()
 
 
 def test_searches_of_one_session_take_so_many_steps_in_all_and_what_is_left_out_is_told() -> None:

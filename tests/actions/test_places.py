@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.support.plans import DEFAULT_POLICY, policy_of
+from tests.support.plans import DEFAULT_POLICY, policy_from, policy_of
 from tests.support.topologies import (
     ANY,
     BLOCK,
@@ -257,22 +258,39 @@ def test_nominated_nodes(nominated: str, wish: NetworkTopology, held: int, nodes
     assert (len(session.decisions.nominated), names(session)) == (held, nodes)
 
 
-def test_domains_that_only_seem_to_have_room_are_tried_up_to_a_bound() -> None:
+@pytest.mark.parametrize(("steps", "untried"), [(30, ""), (4, not_tried(1)), (0, not_tried(2))])
+def test_domains_that_only_seem_to_have_room_are_tried_up_to_a_bound(steps: int, untried: str) -> None:
     """Each rack is one node with room for two, whose pods refuse to share it: no count by domain tells."""
+    document = {
+        "actions": "allocate",
+        "tiers": [{"plugins": [{"name": name} for name in ("priority", "gang", "predicates")]}],
+        "configurations": [{"name": "allocate", "arguments": {"gangSearchSteps": steps}}],
+    }
+    policy = policy_from(json.dumps(document))
     nodes = [f"n{number:02}" for number in range(10)]
     tree: Tree = {f"r{number:02}": (1, name) for number, name in enumerate(nodes)}
     text = "\n".join(f"node {name} cpu=4" for name in nodes) + "\njob ns/a min=2 pods=2 cpu=1 apart=a"
-    session = decided(text, tree, {"ns/a": RACK}, PLAIN)
+    session = decided(text, tree, {"ns/a": RACK}, policy)
 
     (why,) = session.refused.tasks.values()
     assert why.message == "".join(
         (
             words.no_room("r00 of tier 1 (rack)", 2, 2, [(10, "tier 1 (rack)")]),
             not_in("r00 of tier 1 (rack)", available(1, {ANTI_AFFINITY: 1})),
-            not_tried(2),
+            untried,
         )
     )
     assert (session.ledger.log, names(session)) == ([], [])
+
+
+def test_of_many_domains_with_room_in_sum_the_one_is_found_where_the_pods_fit_together() -> None:
+    racks = [f"r{number:02}" for number in range(30)]
+    tree: Tree = {name: (1, f"{name}a {name}b") for name in racks}
+    sizes = dict.fromkeys(racks, (6, 1)) | {racks[-1]: (5, 2)}
+    nodes = [f"node {name}a cpu={one}\nnode {name}b cpu={other}" for name, (one, other) in sizes.items()]
+    text = "\n".join([*nodes, "job ns/a min=3", "pods ns/a 1 cpu=3", "pods ns/a 2 cpu=2"])
+
+    assert names(decided(text, tree, {"ns/a": RACK}, PLAIN)) == ["r29a", "r29b"]
 
 
 def test_where_a_queue_refuses_its_reason_is_told_and_no_other_domain_is_tried() -> None:

@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections.abc import Iterator
 from copy import deepcopy
+from random import Random
 from time import perf_counter
 from typing import Any
 
@@ -145,7 +146,21 @@ def test_the_books_are_what_a_fresh_mirror_of_the_outcome_has(text: str) -> None
         assert view(step.after) == view(mirror(objects).snapshot(NOW))
 
 
+TWO_REFUSALS = """node n1 cpu=2 memory=4Gi gpu=1
+queue a capability=cpu:1
+queue b
+job x/j0 queue=b phase=Pending minResources=cpu:1
+pods x/j0 1 cpu=1 gpu=1
+job x/j1 queue=a phase=Pending
+pods x/j1 1 cpu=1
+pods x/j1 1 cpu=1 gpu=1
+pods x/j1 4 cpu=1"""
+"""The queue refuses the pods of one job for two reasons."""
+
+
 @quickly
+@example(TWO_REFUSALS, Random(0))
+@example(TWO_REFUSALS, Random(3))
 @given(clusters(), seeded)
 def test_equal_objects_in_any_order_give_equal_bytes(text: str, random: Any) -> None:
     objects = manifests(text)

@@ -33,7 +33,8 @@ def trees(draw: st.DrawFn) -> Tree:
 
     def group() -> Leaf:
         minimum = draw(st.integers(1, 3))
-        return Leaf(next(names), minimum, draw(st.integers(minimum - 1, minimum + 1)), draw(KEYS))
+        count, cores = draw(st.integers(minimum - 1, minimum + 1)), draw(st.sampled_from((1, 1, 1, 2)))
+        return Leaf(next(names), minimum, count, draw(KEYS), cores=cores)
 
     def tree(name: str, parts: list[Leaf | Tree]) -> Tree:
         return Tree(name, draw(st.integers(1, len(parts))), parts, draw(KEYS))
@@ -81,14 +82,17 @@ def fits(cluster: SmallCluster, tree: Tree) -> bool:
 
 
 def has_room(cluster: SmallCluster, allowed: Mapping[Leaf, set[str]]) -> bool:
-    """Whether these groups fit on these nodes; sets of nodes contain each other or have nothing in common."""
-    free = {node: amounts["cpu"] // 1000 for node, amounts in cluster.nodes.items()}
-    for leaf, nodes in sorted(allowed.items(), key=lambda one: len(one[1])):
-        left = leaf.minimum
-        for node in nodes:
-            taken = min(left, free[node])
-            free[node] -= taken
-            left -= taken
-        if left:
-            return False
-    return True
+    """Whether these groups fit on these nodes, by trying all ways; large pods first, which have the fewest."""
+    pods = [leaf for leaf in sorted(allowed, key=lambda leaf: -leaf.cores) for _ in range(leaf.minimum)]
+
+    def place(at: int, free: tuple[int, ...]) -> bool:
+        if at == len(pods):
+            return True
+        for number, node in enumerate(cluster.nodes):
+            left = free[number] - pods[at].cores
+            rest = (*free[:number], left, *free[number + 1 :])
+            if node in allowed[pods[at]] and left >= 0 and place(at + 1, rest):
+                return True
+        return False
+
+    return place(0, tuple(amounts["cpu"] // 1000 for amounts in cluster.nodes.values()))

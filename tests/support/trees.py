@@ -14,7 +14,7 @@ from vsched.model.topology.constraints import NetworkTopology
 
 
 class Leaf(NamedTuple):
-    """A PodGroup with pods of one core."""
+    """A PodGroup."""
 
     name: str
     minimum: int
@@ -24,6 +24,8 @@ class Leaf(NamedTuple):
     """The node label that they have to agree in."""
     on: str = ""
     """Nodes where the first of them run: ``n1 n1 n2``."""
+    cores: int = 1
+    """Of each pod."""
 
     @property
     def count(self) -> int:
@@ -72,5 +74,7 @@ def tree_job(cluster: SmallCluster, tree: Tree, priority: int = 0, **spec: objec
             node = running[number] if number < len(running) else ""
             status = Status.RUNNING if node else Status.PENDING
             name = f"{leaf.name}-{number}"
-            cluster.task(job, name, cluster.shape(), status, node, group=leaf.name, priority=priority)
+            cluster.task(
+                job, name, cluster.shape(cpu=1000 * leaf.cores), status, node, group=leaf.name, priority=priority
+            )
     return job

@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 from vsched.actions.blocked import may_start, nodes_first
+from vsched.actions.close_choice import choose_close
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pending import workable
-from vsched.actions.places import choose_close
 from vsched.actions.placing import PlacingArgs
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.nodes.selection import Choice

@@ -14,7 +14,6 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from vsched.actions.assigning import TaskKinds, kinds_of
 from vsched.actions.blocked import gang_refusal, may_start
 from vsched.actions.consolidation.defragment import best_move
 from vsched.actions.consolidation.movers import Movers
@@ -26,6 +25,7 @@ from vsched.actions.pending import workable
 from vsched.actions.pools import Pools
 from vsched.actions.takers import Takers
 from vsched.actions.taking import could_be_taken_back
+from vsched.actions.task_kinds import TaskKinds, kinds_of
 from vsched.actions.victim_search import unplaced
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement

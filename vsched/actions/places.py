@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import chain, islice
 from typing import NamedTuple
 
-from vsched.actions.assigning import place_until_ready
+from vsched.actions.assigning import place_until_ready, search_budget
 from vsched.actions.blocked import PendingTasks
+from vsched.actions.gang_counts import GangCounts
 from vsched.actions.placing import PlacingGoal, goal_of
+from vsched.actions.task_kinds import kinds_of, mask_of
 from vsched.actions.words import not_in, not_tried
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.selection import Choice
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.nominations import lift_nomination
 from vsched.framework.places import words
@@ -30,16 +32,15 @@ from vsched.framework.places.pods_by_domain import PodsByDomain
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED
-from vsched.framework.subgroups import AnyGroup
 from vsched.model.pods.status import Status
-from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import Tier
 
 TRIES_MAX = 8
-"""How many domains of one tier are tried for one group of tasks. The sums are exact for tasks of one kind without
-rules that depend on other pods, so the first try succeeds then."""
+"""How many domains of one tier are tried for one group of tasks, because sums over them say that it may fit. For tasks
+of one kind without rules that depend on other pods the sums are exact, so the first try succeeds. Of further domains,
+those are tried where exact counting says the same."""
 
 ABOUT_GROUPS = (Code.TOPOLOGY, Code.GANG_INCOMPLETE)
 """Codes of refusals about one sub-group."""
@@ -223,8 +224,32 @@ class PlaceSearch:
         for at, (tier, domain) in enumerate(self._reach):
             look = places.look(task_set, tier, domain, self._pods_by_domain.inside(at))
             self._looks.append(look)
-            self._left_untried += max(0, len(look.ordered) - TRIES_MAX)
-            yield from look.domains(places.grouping(tier), only, TRIES_MAX)
+            domains = look.domains(places.grouping(tier), only)
+            yield from islice(domains, TRIES_MAX)
+            yield from self._counted(domains)
+
+    def _counted(self, domains: Iterator[Domain]) -> Iterator[Domain]:
+        """Of further domains, those that by amounts have room for the tasks together, as far as the search may go."""
+        first = next(domains, None)
+        if first is None:
+            return
+        session, goal = self.session, self._gang.goal
+        kinds = kinds_of(session, list(self._pending), lambda task: task.role)
+        budget = search_budget(session)
+        steps = budget.steps
+        counts = GangCounts(session, kinds, goal, budget, later=session.nodes.in_motion)
+        for domain in chain((first,), domains):
+            if not budget.take():
+                self._left_untried += 1
+                continue
+            mask = mask_of(session, domain.rows)
+            counts.reach = dict.fromkeys(range(len(kinds.firsts)), mask)
+            may_be_met = counts.may_be_met()
+            budget.steps -= len(self._pending) if may_be_met else 0
+            session.node_selection.searched += steps - budget.steps
+            if may_be_met:
+                yield domain
+            budget.steps = steps = min(budget.steps, search_budget(session).steps)
 
     def _nominated(self) -> Domain | None:
         """The closest domain in reach that holds all nodes that are nominated for these tasks; None without any."""
@@ -284,63 +309,3 @@ class PlaceSearch:
             self.refused = True
         if self._failed is None and self._looks and isinstance(why, NodeReasons):
             self._failed = domain, why.message
-
-
-def choose_close(
-    session: Session, job: JobView, tasks: Sequence[Task], pick: Callable[[], Choice | None]
-) -> Choice | Refusal | None:
-    """The choice of ``pick`` for the first of these tasks, where it may be; None where it finds no node at all.
-
-    Of a job or sub-group without pods on nodes, the domain should have room for all of its tasks. A refusal where
-    closeness is asked for and no allowed domain will do.
-    """
-    groups = job.sub_groups
-    around: tuple[AnyGroup, ...] = ()
-    if groups is not None:
-        group = groups.of(tasks[0])
-        around = (*groups.path(group), group)
-
-    def choose(tasks: Sequence[Task], inner: tuple[AnyGroup, ...]) -> Choice | Refusal | None:
-        """The choice inside the domains of these groups, the outermost first."""
-        if groups is None or not inner:
-            return pick()
-        group, *more = inner
-        if group.topology is None:
-            return choose(tasks, tuple(more))
-        own = [task for task in tasks if group is groups.of(task) or group in groups.path(groups.of(task))]
-        pods_by_domain = session.places.pods_by_domain(job, group.topology, group)
-        return _choose_in(session, group.topology, pods_by_domain, own, lambda: choose(own, tuple(more)))
-
-    topology = job.spec.topology
-    if topology is None:
-        return choose(tasks, around)
-    return _choose_in(
-        session, topology, session.places.pods_by_domain(job, topology), tasks, lambda: choose(tasks, around)
-    )
-
-
-def _choose_in(
-    session: Session,
-    topology: NetworkTopology,
-    pods_by_domain: PodsByDomain,
-    tasks: Sequence[Task],
-    pick: Callable[[], Choice | Refusal | None],
-) -> Choice | Refusal | None:
-    places, selection = session.places, session.node_selection
-    reach = places.reach(topology, pods_by_domain)
-    if isinstance(reach, Refusal):
-        return reach
-    looks: list[TierLook] = []
-    for wanted in dict.fromkeys((len(tasks), 1)):
-        task_set = places.task_set(tasks, wanted)
-        looks.clear()
-        for at, (tier, domain) in enumerate(reach):
-            looks.append(places.look(task_set, tier, domain, pods_by_domain.inside(at)))
-            for one in looks[-1].domains(places.grouping(tier), selection.restricted_to, TRIES_MAX):
-                with selection.within(one.rows, places.near_scores(topology, pods_by_domain)):
-                    choice = pick()
-                if isinstance(choice, Choice):
-                    return choice
-    if reach[-1][0] is places.tiers.tiers[-1]:
-        return None
-    return Refusal(REASON, words.no_domain(looks, places.tiers, ""), code=Code.TOPOLOGY)

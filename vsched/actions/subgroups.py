@@ -13,8 +13,9 @@ from functools import partial
 from itertools import chain, islice, permutations
 
 from vsched.actions import words
-from vsched.actions.assigning import kinds_of, place_in_any_way, place_until_ready
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.blocked import PendingTasks
+from vsched.actions.joint_groups import place_jointly
 from vsched.actions.places import GangPlacement, place_gang
 from vsched.actions.placing import PlacingGoal, goal_of
 from vsched.framework.codes import Code
@@ -159,26 +160,10 @@ class GroupPlacing:
             self._place_in_order(pending, goal, within)
             if goal.met() or goal.will_be_met():
                 return
-        groups = self._groups
-        if groups.is_tree or any(group.topology is not None for group in groups.groups.values()):
-            return
-        kinds = kinds_of(self._session, tasks, lambda task: groups.of(task).name)
-        minima = self._minima()
-        if minima is None:
-            kinds = kinds._replace(are_plain=False)
-        whole = goal._replace(
-            met=lambda: goal.met() and groups.are_whole(self._statement.tasks),
-            will_be_met=lambda: goal.will_be_met() and groups.will_be_whole(self._statement.tasks),
-            parts_missing=lambda waiting: {group.name: group.lacks(waiting=waiting) for group in minima or ()},
-        )
-        place_in_any_way(self._session, self._queue, self._job, kinds, pending, self._statement, before, whole)
-
-    def _minima(self) -> list[SubGroup] | None:
-        """The sub-groups whose minima have to be met, without trees; None where some may do without others."""
-        groups = [group for group in self._groups.groups.values() if group.key.policy != NO_POLICY]
-        counts = Counter(group.key.policy for group in groups)
-        is_choice = any(count > self._groups.policies[policy].minimum for policy, count in counts.items())
-        return None if is_choice else groups
+        if within is None:
+            place_jointly(
+                self._session, self._queue, self._job, self._groups, tasks, pending, self._statement, before, goal
+            )
 
     def _orders(self, tasks: Sequence[Task], within: Composite | None) -> Iterator[list[Task]]:
         """The orders in which to try tasks, each at most once: as they are, then the groups that lack most first.

@@ -84,6 +84,15 @@ def test_gangs_with_rules_are_compared_with_the_same_gangs_without() -> None:
         assert f"{found[rule]['times_plain']} times" in printed(core.as_table(document))
 
 
+def test_gangs_of_several_kinds_start_where_they_fit() -> None:
+    document = measured("--mixed")
+    found = document["mixed"]
+    assert document.keys() == {*KEYS, "mixed"}
+    assert {name for name, one in found.items() if one["starts"]} == {"launchers", "twelve_roles", "packed", "apart"}
+    assert found["one_too_many"]["steps"] > 0
+    assert all(f"{one['steps']} steps" in printed(core.as_table(document)) for one in found.values())
+
+
 @pytest.mark.parametrize(
     ("rule", "hosts", "zones"),
     [

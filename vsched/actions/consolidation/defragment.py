@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vsched.actions.close_choice import choose_close
 from vsched.actions.consolidation.movers import Mover, Movers, successor_of
 from vsched.actions.consolidation.trial import Move
-from vsched.actions.places import choose_close
 from vsched.actions.shuffle import may_have_again
 from vsched.framework.ledger.ledger import NO_CAUSE
 from vsched.framework.nodes.selection import Choice

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.actions.assigning import TaskKinds
 from vsched.actions.consolidation.movers import NEVER, MoveCost, Mover, Movers
 from vsched.actions.consolidation.trial import total_cost
+from vsched.actions.task_kinds import TaskKinds
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints, Mask

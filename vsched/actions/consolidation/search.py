@@ -10,10 +10,10 @@ from collections import Counter
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from vsched.actions.assigning import TaskKinds
 from vsched.actions.consolidation.movers import MoveCost
 from vsched.actions.consolidation.options import Option, Options
 from vsched.actions.consolidation.trial import Moves, MoveTrial
+from vsched.actions.task_kinds import TaskKinds
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.actions.assigning import TaskKinds
+from vsched.actions.close_choice import choose_close
 from vsched.actions.consolidation.movers import MoveCost, Mover, Movers, Placed, successor_of
 from vsched.actions.one_turn import place_tasks
-from vsched.actions.places import choose_close
 from vsched.actions.placing import PlacingGoal, goal_of, waits_for
 from vsched.actions.shuffle import may_have_again
+from vsched.actions.task_kinds import TaskKinds
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
@@ -161,6 +161,7 @@ class MoveTrial:
         session, job, before = self._session, self._job, statement.savepoint()
         searched, session.node_selection.searched = session.node_selection.searched, 0
         place_tasks(session, self._queue, job, deque(self._kinds.all), statement, self._goal)
+        self._asked += session.node_selection.searched
         session.node_selection.searched = searched
         found = [(step.task, step.row) for step in session.ledger.log[before:] if step.before is Status.PENDING]
         statement.rollback(before)

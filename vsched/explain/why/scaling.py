@@ -13,7 +13,7 @@ from vsched.model.snapshot import Snapshot
 
 def note_of_nodes(snapshot: Snapshot, report: CycleReport, job: Job) -> str:
     """What became of its ProvisioningRequest, or why no nodes are asked for that it lacks; empty for neither."""
-    for task in job.pending.values():
+    for task in sorted(job.pending.values(), key=lambda task: (task.created, task.name)):
         verdict = report.unschedulable.get(task.key)
         if verdict is None:
             continue

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice, product
+from math import prod
 
 import numpy as np
 
 from vsched.framework.claims.devices.shortages import DeviceShortage, MeasuresShortages
-from vsched.framework.claims.handler import ClaimHandler, ClaimRoom
+from vsched.framework.claims.handler import ONE_WAY, ClaimHandler, ClaimRoom, ClaimWays
 from vsched.framework.claims.unread import why_unread
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
@@ -256,6 +258,31 @@ class Claims:
             for_group=tuple(one for plan in plans for one in plan.for_group),
         )
         return None if found == NOTHING else found
+
+    # -- choices ----------------------------------------------------------------------------------------------------
+
+    def ways(self, task: Task, row: int, *, later: bool, beside: Sequence[Task], most: int) -> ClaimWays:
+        """What the claims of a task may get on a row that can serve them, at most so many ways; for ``prefer``.
+
+        Of ways that leave the same to tasks like those ``beside``, one is enough.
+        """
+        handlers = self._concerned(task)
+        if not handlers:
+            return ONE_WAY
+        found = []
+        for handler in handlers:
+            others = [one for one in beside if handler in self._concerned(one)]
+            found.append(handler.ways(task, row, later=later, beside=others, most=most))
+        every = tuple(islice(product(*(one.found for one in found)), most))
+        complete = len(every) == prod(len(one.found) for one in found) and all(one.complete for one in found)
+        return ClaimWays(every, complete)
+
+    def prefer(self, task: Task, row: int, way: object) -> None:
+        """The task gets this on the row from now on, as long as it can be had; None: whatever comes first."""
+        handlers = self._concerned(task)
+        mine = way if isinstance(way, tuple) else (None,) * len(handlers)
+        for handler, one in zip(handlers, mine, strict=True):
+            handler.prefer(task, row, one)
 
     # -- steps of the ledger ----------------------------------------------------------------------------------------
 

@@ -59,6 +59,18 @@ class ClaimRoom(NamedTuple):
     """An upper bound for all nodes together; None where only the nodes count."""
 
 
+class ClaimWays(NamedTuple):
+    """What the claims of a task may get on a node."""
+
+    found: Sequence[object]
+    """The first is what the task gets where nothing is preferred. None stands for that where nobody chooses."""
+    complete: bool = True
+    """Whether there are no others."""
+
+
+ONE_WAY = ClaimWays((None,))
+
+
 class ClaimHandler(Protocol):
     """One kind of claim in one session. It follows placements: the ledger reports each step and each undo, last first.
 
@@ -104,6 +116,17 @@ class ClaimHandler(Protocol):
 
     def score(self, task: Task) -> Floats | None:
         """Scores of all nodes, already weighted; None where there are none."""
+        ...
+
+    def ways(self, task: Task, row: int, *, later: bool, beside: Sequence[Task], most: int) -> ClaimWays:
+        """What the task may get on a row that fits, at most so many ways.
+
+        Of ways that leave the same to tasks like those ``beside``, one is enough.
+        """
+        ...
+
+    def prefer(self, task: Task, row: int, way: object) -> None:
+        """From now on ``take`` chooses this way on the row, as long as it can be had; None: whatever comes first."""
         ...
 
     def take(self, task: Task, row: int, *, later: bool) -> None:

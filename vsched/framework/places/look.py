@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,14 +35,12 @@ class TierLook(NamedTuple):
     ordered: Ints
     """int64[..]: those with room for as many tasks as wanted, the best first."""
 
-    def domains(self, grouping: Grouping, only: Mask | None, most: int) -> list[Domain]:
-        """The first domains to try, at most this many; with ``only``, the part of each in these rows."""
-        found: list[Domain] = []
-        for number in self.ordered[:most].tolist():
+    def domains(self, grouping: Grouping, only: Mask | None) -> Iterator[Domain]:
+        """The domains to try, the best first; with ``only``, the part of each in these rows."""
+        for number in self.ordered.tolist():
             rows = grouping.rows(number)
             rows = rows if only is None else rows[only[rows]]
-            found.append(Domain(self.tier, number, rows, int(self.counts.fits[number])))
-        return found
+            yield Domain(self.tier, number, rows, int(self.counts.fits[number]))
 
     @property
     def best(self) -> tuple[int, int] | None:

@@ -247,14 +247,14 @@ class ScaleUps:
         return Asking(view, tasks, least) if over is None else ScaleUp(code=over.code, why_not=over.message)
 
     def _lacking(self, view: JobView) -> tuple[Sequence[Task], Refusal | None]:
-        """The tasks of a job that added nodes may help, and the first refusal of another that they do not help."""
+        """The tasks of a job that added nodes may help, and the refusal of the oldest other one."""
         session, pending = self._session, view.job.pending
         apart = set_apart(session, view)
         if apart is not None and all(self._may_help(refusal_of(session, view, uid)) for uid in apart):
             return tuple(pending.values()), None
         placed = in_sight(view)
         tasks: list[Task] = []
-        first: Refusal | None = None
+        others: list[tuple[float, str, Refusal]] = []
         refusals, moved = session.refused.tasks, view.moved
         for uid, task in pending.items():
             if uid in self._bound or task.gated or task.unsupported or (placed and has_place(view, uid)):
@@ -263,9 +263,9 @@ class ScaleUps:
             why = refusal_of(session, view, uid) if uid in refusals or uid in moved else None
             if has_place(view, uid) or self._may_help(why):
                 tasks.append(task)
-            elif first is None and isinstance(why, Refusal):
-                first = why
-        return tasks, first
+            elif isinstance(why, Refusal):
+                others.append((task.created, task.name, why))
+        return tasks, min(others)[2] if others else None
 
     def _may_help(self, why: NodeReasons | Refusal | None) -> bool:
         """Whether added nodes may help a task that waits for this."""
@@ -277,7 +277,7 @@ class ScaleUps:
         refusal = None if view.is_ready else plugins.start_limit(view)
         if refusal is not None or not plugins.limits_amounts_elsewhere:
             return refusal
-        needed = tasks[: max(1, least)]
+        needed = tasks if least >= len(tasks) else plugins.ordered_tasks(tasks)[: max(1, least)]
         for shape, count in counts(needed):
             refusal = refusal or plugins.namespace_limit(view.namespace, shape, count)
         return refusal or plugins.claim_limit(queue, needed)

@@ -156,6 +156,10 @@ class DeviceBooks:
                 return False
         return True
 
+    def taken(self, counter: Counter, *, later: bool) -> int:
+        """What devices in use take of a counter."""
+        return self._counters[later].get(counter, 0)
+
     def left(self, *, later: bool) -> dict[Counter, int]:
         """What is left of each counter; never negative unless a driver took away what is in use."""
         taken = self._counters[later]

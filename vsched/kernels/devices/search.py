@@ -7,7 +7,7 @@ The devices of one request are tried in ascending order: other orders of the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -67,16 +67,57 @@ class DeviceSearchResult(NamedTuple):
     """How many devices were tried."""
 
 
+Picks = tuple[tuple[Pick, ...], ...]
+"""A solution: for each claim its devices."""
+
+
 def search(
-    claims: Sequence[ClaimAsk], row: int, inventory: Inventory, books: DeviceBooks, *, later: bool, steps: int
+    claims: Sequence[ClaimAsk],
+    row: int,
+    inventory: Inventory,
+    books: DeviceBooks,
+    *,
+    later: bool,
+    steps: int,
+    among: Sequence[Collection[int]] | None = None,
 ) -> DeviceSearchResult:
-    """The devices for all claims on a node; ``steps`` bounds the devices that are tried, 0 for no bound."""
-    running = _Search(claims, row, inventory, books, later, steps)
+    """The devices for all claims on a node; ``steps`` bounds the devices that are tried, 0 for no bound.
+
+    ``among`` has for each claim the devices that it may get; None: any.
+    """
+    found: list[Picks] = []
+
+    def accept(picks: Picks) -> bool:
+        found.append(picks)
+        return True
+
+    complete, tried = explore(claims, row, inventory, books, accept, later=later, steps=steps, among=among)
+    return DeviceSearchResult(found[0] if found else None, complete, tried)
+
+
+def explore(
+    claims: Sequence[ClaimAsk],
+    row: int,
+    inventory: Inventory,
+    books: DeviceBooks,
+    accept: Callable[[Picks], bool],
+    *,
+    later: bool,
+    steps: int,
+    among: Sequence[Collection[int]] | None = None,
+    like: Callable[[int], Hashable] | None = None,
+) -> tuple[bool, int]:
+    """Show solutions to ``accept`` until it takes one. Returns whether the search came to its end, and its steps.
+
+    Of devices for which ``like`` gives equal values, one is as good as the other: of solutions that differ only in such
+    devices, one is shown.
+    """
+    running = _Search(claims, row, inventory, books, accept, later, steps, among, like)
     try:
-        done = running.claim(0)
+        running.claim(0)
     except _OutOfSteps:
-        return DeviceSearchResult(None, False, running.steps)
-    return DeviceSearchResult(tuple(map(tuple, running.picks)) if done else None, True, running.steps)
+        return False, running.steps
+    return True, running.steps
 
 
 def attribute_values(inventory: Inventory, name: str) -> Ids:
@@ -103,10 +144,16 @@ class _Search:
         row: int,
         inventory: Inventory,
         books: DeviceBooks,
+        accept: Callable[[Picks], bool],
         later: bool,
         steps: int,
+        among: Sequence[Collection[int]] | None,
+        like: Callable[[int], Hashable] | None,
     ) -> None:
         self._claims = claims
+        self._accept = accept
+        self._among = among
+        self._like = like
         self._row = row
         self._inventory = inventory
         self._books = books
@@ -118,13 +165,17 @@ class _Search:
         self._used: set[int] = set()
         self._shares: dict[int, list[Quantities]] = {}
         self._counters: dict[Counter, int] = {}
+        self._touched: dict[tuple[int, str], int] = {}
+        """By counter set: how many of its counters this search takes something of, device by device."""
         self._values: dict[tuple[int, int], list[int]] = {}
-        self.picks: list[list[Pick]] = [[] for _ in claims]
+        self._picks: list[list[Pick]] = [[] for _ in claims]
         self.steps = 0
 
     def claim(self, at: int) -> bool:
-        """Find devices for the claims from position ``at`` on."""
-        return at == len(self._claims) or self._request(at, 0)
+        """Find devices for the claims from position ``at`` on; whether a solution was accepted."""
+        if at == len(self._claims):
+            return self._accept(tuple(map(tuple, self._picks)))
+        return self._request(at, 0)
 
     def _request(self, claim: int, at: int) -> bool:
         requests = self._claims[claim].requests
@@ -134,7 +185,7 @@ class _Search:
 
     def _alternative(self, claim: int, at: int, ask: Ask) -> bool:
         found = match(ask.want, self._inventory)
-        room = MOST_RESULTS - len(self.picks[claim])
+        room = MOST_RESULTS - len(self._picks[claim])
         if ask.number != ALL_DEVICES:
             return ask.number <= room and self._some(claim, at, ask, found, ask.number, 0)
         selected = [device for device in self._devices if found.selected[device]]
@@ -145,18 +196,31 @@ class _Search:
     def _some(self, claim: int, at: int, ask: Ask, found: Match, missing: int, start: int) -> bool:
         if not missing:
             return self._request(claim, at + 1)
+        seen: set[Hashable] = set()
         for position in count(start):
             device = self._candidate(ask.want, found, position)
             if device is None:
                 return False
+            kind = self._kind(device)
+            if kind in seen or (self._among is not None and device not in self._among[claim]):
+                continue
             if not self._pick(claim, ask, found, device):
                 continue
+            if kind is not None:
+                seen.add(kind)
             # A device that several claims may use may be picked several times.
             again = position if device in found.taken else position + 1
             if self._some(claim, at, ask, found, missing - 1, again):
                 return True
             self._put_back(claim, ask, device)
         return False
+
+    def _kind(self, device: int) -> Hashable:
+        """Equal for devices of which one is as good as the other; None where this search took what tells them apart."""
+        if self._like is None or self._shares.get(device):
+            return None
+        touched = any(self._touched.get(counter[:2]) for counter, _ in self._inventory.counters(device))
+        return None if touched else self._like(device)
 
     def _every(self, claim: int, at: int, ask: Ask, found: Match, selected: list[int]) -> bool:
         picked = []
@@ -204,12 +268,12 @@ class _Search:
             else:
                 self._shares.setdefault(device, []).append(taken)
         several = self._inventory.devices[device].model.shareable
-        self.picks[claim].append(Pick(ask.name, device, taken or (), ask.want.admin, several))
+        self._picks[claim].append(Pick(ask.name, device, taken or (), ask.want.admin, several))
         return True
 
     def _is_free(self, claim: int, ask: Ask, device: int, taken: Quantities | None) -> bool:
         if ask.want.admin:
-            return all(pick.device != device for pick in self.picks[claim])
+            return all(pick.device != device for pick in self._picks[claim])
         if device in self._used:
             return False
         if taken is None:
@@ -230,9 +294,10 @@ class _Search:
     def _count(self, device: int, sign: int) -> None:
         for key, amount in self._inventory.counters(device):
             self._counters[key] = self._counters.get(key, 0) + sign * amount
+            self._touched[key[:2]] = self._touched.get(key[:2], 0) + sign
 
     def _put_back(self, claim: int, ask: Ask, device: int) -> None:
-        self.picks[claim].pop()
+        self._picks[claim].pop()
         self._release(claim, ask.name, device)
         if ask.want.admin:
             return

@@ -24,6 +24,8 @@ from vsched.lab.bench.backlog import rows as backlog_rows
 from vsched.lab.bench.claims import compare, measure_plain
 from vsched.lab.bench.grow.options import GROW_EPILOG, Sizes, grow_from, one_size, out_option
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
+from vsched.lab.bench.mixed import measure_mixed
+from vsched.lab.bench.mixed import rows as mixed_rows
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.bench.rules import measure_rules
 from vsched.lab.bench.rules import rows as rule_rows
@@ -57,6 +59,7 @@ Examples:
   vsched bench --nodes 1000 --pods 0 --backlog 10000 --gang 1 --waiting-for admission
   vsched bench --tiers 4
   vsched bench --rules --pods 10000 --gang 100
+  vsched bench --mixed --nodes 1000 --pods 0
   vsched bench --shards 2
 
 \b
@@ -93,6 +96,11 @@ the JSON compares the first cycle with that of the same gangs without.
 anti-affinity), spread over zones (DoNotSchedule), and close by zone (preferred
 affinity). "rules" in the JSON compares the first cycle of each with that
 of the same gangs without.
+
+\b
+--mixed measures gangs of several kinds of pods that do not fit one after the other,
+each alone on nodes that all have different room. "mixed" in the JSON has the first
+session of each, one in which nothing has changed, and the steps of the search.
 
 \b
 --shards compares one daemon with several at a time, each a process that decides for
@@ -282,6 +290,7 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option("--tiers", type=click.IntRange(0, 8), default=0, help="Tiers of HyperNodes; each gang is in one domain.")
 @click.option("--one-a-host", is_flag=True, help="Pods of a gang refuse to share a host (required anti-affinity).")
 @click.option("--rules", is_flag=True, help="Also measure gangs with rules about their own pods (see below).")
+@click.option("--mixed", is_flag=True, help="Also measure gangs of several kinds of pods (see below).")
 @click.option("--full", is_flag=True, help="Also measure preempt and reclaim, on nodes that the running pods fill.")
 @click.option(
     "--backlog", type=click.IntRange(0, 1_000_000), default=0, help="Also measure cycles while this many pods wait."
@@ -318,6 +327,7 @@ def command(
     config: str | None,
     full: bool,
     rules: bool,
+    mixed: bool,
     backlog: int,
     waiting_for: str,
     claims: str | None,
@@ -366,6 +376,8 @@ def command(
             result["nominated"] = measure_nominated(world, policy)
         if rules:
             result["rules"] = measure_rules(world, policy)
+        if mixed:
+            result["mixed"] = measure_mixed(world.nodes, policy)
         if world.tiers:
             result["tiers"] = measure_tiers(world, policy)
         if taking is not None:
@@ -418,7 +430,7 @@ def as_table(result: dict[str, Any]) -> Table:
         evictions = result["taking"]["evictions"][key]
         evicted = f", {evictions} evicted" if evictions else ""
         lines.append((f"{label} p50 / p99 (ms)", f"{pair(result['taking'][f'{key}_ms'])}{evicted}"))
-    lines += [*rows(result), *tier_rows(result), *rule_rows(result), *backlog_rows(result)]
+    lines += [*rows(result), *tier_rows(result), *rule_rows(result), *mixed_rows(result), *backlog_rows(result)]
     if "claims" in result:
         lines += [(label, f"{result['claims'][key]:,}") for label, key in CLAIM_FIGURES.items()]
     for kind, shares in result["profile"].items():

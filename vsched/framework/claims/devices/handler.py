@@ -7,6 +7,7 @@ enough. The exact search runs on the chosen node, to pick devices, and where cou
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import chain
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,14 +21,15 @@ from vsched.framework.claims.devices.shared import occupy_shared
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
 from vsched.framework.claims.devices.uses import ClaimUses, GivenUp, is_for_group
 from vsched.framework.claims.devices.words import IN_USE, TIMED_OUT
-from vsched.framework.claims.handler import ClaimRoom, ClaimRules, Unfit
+from vsched.framework.claims.handler import ONE_WAY, ClaimRoom, ClaimRules, ClaimWays, Unfit
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
 from vsched.framework.words.nodes import DEVICES_ELSEWHERE, TOO_FEW_DEVICES
 from vsched.kernels.devices.alike import search_once
 from vsched.kernels.devices.inventory import inventory_of
-from vsched.kernels.devices.search import DeviceSearchResult
+from vsched.kernels.devices.search import ClaimAsk, DeviceSearchResult, Picks, search
+from vsched.kernels.devices.ways import device_ways
 from vsched.kernels.selectors import affinity_mask, terms_mask
 from vsched.model.claims.devices import POD_GROUPS, ClaimConsumer
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
@@ -41,6 +43,8 @@ STEPS_A_SECOND = 200_000
 SLOW_NODES = 3
 """So many nodes may use up all the steps of a search in one session; searches on further nodes get ``MIN_STEPS``."""
 MIN_STEPS = 2_000
+WAYS_STEPS = 1_000
+"""Devices that are tried to find the ways to serve one task on one node."""
 
 
 class DeviceHandler:
@@ -61,6 +65,8 @@ class DeviceHandler:
         """Needs with searches that ran out of steps."""
         self._searched: dict[tuple[int, int, bool], tuple[int, DeviceSearchResult]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
+        self._preferred: dict[str, tuple[int, Picks]] = {}
+        """By uid: the row and the devices there that a task is to get if it can."""
 
     # -- questions --------------------------------------------------------------------------------------------------
 
@@ -175,6 +181,35 @@ class DeviceHandler:
         group = ClaimConsumer(shared[for_group[0]], task.group, POD_GROUPS, API_GROUP)
         return replace(plan, group=group, for_group=for_group)
 
+    def ways(self, task: Task, row: int, *, later: bool, beside: Sequence[Task], most: int) -> ClaimWays:
+        """The choices of devices that the task may get on the row, and that are not alike for tasks like these."""
+        needs = self._resolver.of(task).needs
+        if needs is None:
+            return ONE_WAY
+        asks = self._room.asks_on(needs, row)
+        others = [other for one in beside if (other := self._resolver.of(one).needs) is not None]
+        besides = list(chain.from_iterable(self._room.asks_on(other, row) for other in others))
+        found: list[Picks] = []
+        complete = True
+        for late in (False, True) if later and self._room.counts.differ else (False,):
+            books, steps = self._uses.books, WAYS_STEPS
+            ways = device_ways(
+                asks, row, self._inventory, books, later=late, steps=steps, most=most - len(found), beside=besides
+            )
+            found += (one for one in ways.found if one not in found)
+            complete = complete and ways.complete
+            if len(found) == most:
+                break
+        return ClaimWays(tuple(found), complete) if found else ClaimWays((None,), complete)
+
+    def prefer(self, task: Task, row: int, way: object) -> None:
+        """The task gets these devices on the row, if it can."""
+        if way is None:
+            self._preferred.pop(task.uid, None)
+        else:
+            assert isinstance(way, tuple)
+            self._preferred[task.uid] = row, way
+
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def take(self, task: Task, row: int, *, later: bool) -> None:
@@ -217,18 +252,32 @@ class DeviceHandler:
     def _choose(self, task: Task, found: TaskDevices, row: int, *, later: bool) -> None:
         needs = found.needs
         assert needs is not None
-        picks = self._search(needs, row, later=False).picks
-        waits = picks is None and later and self._room.counts.differ
-        if waits:
-            picks = self._search(needs, row, later=True).picks
-        node = self._statics.names[row]
-        assert picks is not None, f"no devices for {task.key} on {node}"
         asks = self._room.asks_on(needs, row)
+        whens = (False, True) if later and self._room.counts.differ else (False,)
+        tries = chain(
+            ((late, self._preferred_picks(task, asks, row, later=late)) for late in whens),
+            ((late, self._search(needs, row, later=late).picks) for late in whens),
+        )
+        node = self._statics.names[row]
+        waits, picks = next((one for one in tries if one[1] is not None), (False, None))
+        assert picks is not None, f"no devices for {task.key} on {node}"
         keys = found.fresh if len(asks) == len(found.fresh) else (*found.fresh, extended_claim(task))
         for key, mine, ask in zip(keys, picks, asks, strict=True):
             claim = self._catalogue.claims.get(key)
             allocation = allocation_of(mine, ask, self._inventory, node, claim.uid if claim else task.uid)
             self._uses.choose(key, allocation, later=waits)
+
+    def _preferred_picks(self, task: Task, asks: Sequence[ClaimAsk], row: int, *, later: bool) -> Picks | None:
+        """The devices that the task is to get on the row; None where it has no such wish, or they are not free."""
+        preferred = self._preferred.get(task.uid)
+        if preferred is None or preferred[0] != row or len(preferred[1]) != len(asks):
+            return None
+        among = [{pick.device for pick in mine} for mine in preferred[1]]
+        books, steps = self._uses.books, self._steps_left()
+        return search(asks, row, self._inventory, books, later=later, steps=steps, among=among).picks
+
+    def _steps_left(self) -> int:
+        return min(self._steps, max(self._left, MIN_STEPS))
 
     def _search(self, needs: DeviceNeeds, row: int, *, later: bool) -> DeviceSearchResult:
         later = later and self._room.counts.differ
@@ -240,7 +289,7 @@ class DeviceHandler:
         known = self._searched.get(key)
         if known is None or known[0] != version:
             asks = self._room.asks_on(needs, row)
-            steps = min(self._steps, max(self._left, MIN_STEPS))
+            steps = self._steps_left()
             found = search_once(asks, row, self._inventory, self._uses.books, later=later, steps=steps)
             self._left -= found.steps
             if not found.complete:

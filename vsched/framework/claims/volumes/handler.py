@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
-from vsched.framework.claims.handler import ClaimRoom, ClaimRules, Unfit
-from vsched.framework.claims.volumes.arranging import Arranged, arrange
+from vsched.framework.claims.handler import ONE_WAY, ClaimRoom, ClaimRules, ClaimWays, Unfit
+from vsched.framework.claims.volumes.arranging import Arranged, TriesLeft, arrange, arrangements, is_possible
 from vsched.framework.claims.volumes.attached import AttachedVolumes, AttachStep
 from vsched.framework.claims.volumes.limits import VolumeLimits
 from vsched.framework.claims.volumes.names import Attachable
@@ -14,6 +15,7 @@ from vsched.framework.claims.volumes.once import OncePodClaims
 from vsched.framework.claims.volumes.reaching import Reaching
 from vsched.framework.claims.volumes.room import rooms
 from vsched.framework.claims.volumes.scoring import VolumeScores
+from vsched.framework.claims.volumes.static import VolumeNeed
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.storages import Storages
 from vsched.framework.claims.volumes.wants import Resolver, WantedClaim, Wants
@@ -89,6 +91,9 @@ class VolumeHandler:
         self._answers: dict[Hashable, ClassClaims] = {}
         self._asked: tuple[Task, ClassClaims] | None = None
         """The last task that was asked about, since the last step."""
+        self._tries = TriesLeft()
+        self._preferred: dict[str, tuple[int, Taken]] = {}
+        """By uid: the row and the volumes there that a task is to get if it can."""
         self._storages = Storages(catalogue, statics)
         self._attached = AttachedVolumes(catalogue, statics)
         self._resolver = Resolver(catalogue, rules, self._storages.of, self._attached)
@@ -131,12 +136,9 @@ class VolumeHandler:
         wants = self._wants(task)
         if not all(self._once.is_free(claim, later=later) for claim in self._answers_for(task).once):
             return False
-        arranged = self._arrange(wants, row)
-        return (
-            arranged is not None
-            and self._reaching.fits(wants, row)
-            and self._limits.fits(wants, row, arranged, later=later)
-        )
+        if not self._reaching.fits(wants, row):
+            return False
+        return next(self._arrangements(wants, row, self._tries, later=later), None) is not None
 
     def unfit(self, task: Task) -> Unfit:
         """Claims that would get the same volume or the same storage, or more volumes than the node can attach."""
@@ -161,12 +163,35 @@ class VolumeHandler:
         waiting = self._answers_for(task).waiting
         return self._scores.of(waiting) if waiting else None
 
+    def ways(self, task: Task, row: int, *, later: bool, beside: Sequence[Task], most: int) -> ClaimWays:
+        """The volumes that the claims may get on the row; of those that are alike for tasks like these, one."""
+        wants = self._wants(task)
+        if not self._waiting(wants):
+            return ONE_WAY
+        claims = [one for other in beside for one in self._wants(other).claims]
+        needs = list(dict.fromkeys(one.content.need for one in claims if one.content.need is not None))
+        found = tuple(islice(self._arrangements(wants, row, self._tries, needs, later=later), most))
+        return ClaimWays(found or (None,), len(found) < most)
+
+    def prefer(self, task: Task, row: int, way: object) -> None:
+        """The task gets these volumes on the row, if it can."""
+        if way is None:
+            self._preferred.pop(task.uid, None)
+        else:
+            assert isinstance(way, tuple)
+            self._preferred[task.uid] = row, way
+
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def take(self, task: Task, row: int, *, later: bool) -> None:
         """Choose volumes for the claims that wait, and count all volumes on the row."""
         wants = self._wants(task)
-        arranged = self._arrange(wants, row)
+        arranged = self._preferred_for(task, wants, row)
+        if arranged is None and not self.is_exact(task):
+            # With as many tries as on any node, so that what ``fits`` found is found again.
+            arranged = next(self._arrangements(wants, row, TriesLeft(), later=later), None)
+        if arranged is None:
+            arranged = arrange(self._storages, self._resolver.names, self._waiting(wants), row)
         assert arranged is not None, f"no volumes for {task.key} on node row {row}"
         if wants.kind.waits and self._chosen:
             before = [self._chosen[one.claim.key] for one in wants.claims if one.claim.key in self._chosen]
@@ -256,8 +281,21 @@ class VolumeHandler:
             if one.content.once or (ONCE_POD in one.claim.modes and one.claim.key in users)
         ]
 
-    def _arrange(self, wants: Wants, row: int) -> tuple[Arranged, ...] | None:
-        return arrange(self._storages, self._resolver.names, self._waiting(wants), row)
+    def _arrangements(
+        self, wants: Wants, row: int, tries: TriesLeft, beside: Sequence[VolumeNeed] = (), *, later: bool
+    ) -> Iterator[Taken]:
+        """What the claims that wait may get on the row, of what the node can attach."""
+        for found in arrangements(self._storages, self._resolver.names, self._waiting(wants), row, tries, beside):
+            if self._limits.fits(wants, row, found, later=later):
+                yield found
+
+    def _preferred_for(self, task: Task, wants: Wants, row: int) -> Taken | None:
+        """What the task is to get on the row; None where it has no such wish, or that cannot be had."""
+        preferred = self._preferred.get(task.uid)
+        if preferred is None or preferred[0] != row:
+            return None
+        names, waiting = self._resolver.names, self._waiting(wants)
+        return preferred[1] if is_possible(self._storages, names, waiting, row, preferred[1]) else None
 
     def _put(self, task: Task, wants: Wants, row: int, taken: Taken) -> None:
         self._asked = None
@@ -270,7 +308,7 @@ class VolumeHandler:
         for wanted in wants.claims:
             key = wanted.claim.key
             users[key] = users.get(key, 0) + 1
-        for key in _for_one_pod(wants):
+        for key in wants.for_one_pod:
             self._once.come(key, row)
         self._attached.shift(AttachStep(row, self._names(wants, taken), 1, 1))
 
@@ -278,7 +316,7 @@ class VolumeHandler:
         self._asked = None
         taken, wants = self._taken.pop(task.uid), self._wants(task)
         self._attached.shift(AttachStep(row, self._names(wants, taken), -1, -1))
-        for key in _for_one_pod(wants):
+        for key in wants.for_one_pod:
             self._once.go(key, row)
         users = self._users
         for wanted in wants.claims:
@@ -307,10 +345,3 @@ class VolumeHandler:
         for key in self._resolver.once_of(task):
             self._once.shift(key, by)
         self._attached.shift(AttachStep(row, self._resolver.names.of_task(task), 0, by))
-
-
-def _for_one_pod(wants: Wants) -> list[str]:
-    """The claims that one pod may use at a time."""
-    if not wants.kind.for_one_pod:
-        return []
-    return [one.claim.key for one in wants.claims if one.content.for_one_pod]

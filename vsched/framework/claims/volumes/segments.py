@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -73,10 +73,13 @@ class Segments:
         if not more:
             first = int(self.first(request)[row])
             return NONE if first == NOTHING else first
+        return next(self.all_at(row, request, more), NONE)
+
+    def all_at(self, row: int, request: int, more: Mapping[int, int]) -> Iterator[int]:
+        """The segments of a node that have room for the request beside ``more``, as in ``at``."""
         for segment in self._by_group.members_at(row).tolist():
             if self._has_room(segment, request, more.get(segment, 0)):
-                return int(segment)
-        return NONE
+                yield int(segment)
 
     def count(self, request: int) -> tuple[Ints, int]:
         """int64[nodes]: how many volumes of this size each node's segments can hold; and how many all together."""

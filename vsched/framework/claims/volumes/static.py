@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -145,6 +145,20 @@ class StaticVolumes:
         usable = self._firsts[need].usable
         here = self._by_group.members_at(row)
         return next((int(one) for one in here[usable[here]].tolist() if one not in besides), NONE)
+
+    def all_at(self, need: VolumeNeed, row: int) -> list[int]:
+        """The volumes that the claim may get and the node reaches, smallest first."""
+        if self.first(need)[row] == NOTHING:
+            return []
+        here = self._by_group.members_at(row)
+        found: list[int] = np.sort(here[self._firsts[need].usable[here]]).tolist()
+        return found
+
+    def kind_for(self, volume: int, needs: Iterable[VolumeNeed]) -> Hashable:
+        """Equal for volumes that nodes reach alike and that the same of these claims may get."""
+        table = self._table
+        group, driver = int(self._by_group.group[volume]), table.volumes[volume].driver
+        return group, driver, tuple([bool(self._suits(need)[volume]) for need in needs])
 
     def count(self, needs: Iterable[VolumeNeed]) -> tuple[Ints, int]:
         """int64[nodes]: how many volumes that suit one of the claims each node reaches; and how many there are."""

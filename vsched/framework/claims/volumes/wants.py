@@ -79,6 +79,13 @@ class Wants(NamedTuple):
     claims: tuple[WantedClaim, ...]
     kind: WantsKind
 
+    @property
+    def for_one_pod(self) -> list[str]:
+        """The claims that one pod may use at a time."""
+        if not self.kind.for_one_pod:
+            return []
+        return [one.claim.key for one in self.claims if one.content.for_one_pod]
+
 
 class Resolver:
     """Looks up the claims of tasks in the catalogue of one session."""

@@ -113,3 +113,21 @@ TIMES_BY_PROCESSOR = "times as fast by processor time; with what the others have
 
 CORE_ALONE = "decision core alone"
 OVER_HTTP = "over HTTP, with an embedded cluster and a daemon on the same cores"
+
+
+# -- --mixed -----------------------------------------------------------------------------------------------------------
+
+MIXED_LAUNCHERS = "launchers, and workers for all nodes with GPUs"
+MIXED_ONE_TOO_MANY = "the same with one launcher too many"
+MIXED_ROLES = "twelve roles on nodes they nearly fill"
+MIXED_PACKED = "twelve roles on a hundred nodes, nine tenths full"
+MIXED_APART = "others, and a pod that wants a large node alone"
+
+
+def mixed(gang: str) -> str:
+    return f"{gang}: first session / again (ms)"
+
+
+def mixed_cost(first_ms: float, again_ms: float, steps: int, *, starts: bool) -> str:
+    outcome = "starts" if starts else "waits"
+    return f"{first_ms:,} / {again_ms:,}, {steps:,} steps, {outcome}"
