@@ -7,7 +7,7 @@ and then the job's tasks take room that is idle or that is left by then.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -34,6 +34,9 @@ PLACES_RANKED = 128
 """So many nodes with room for a successor are ranked by what is left there for the job, the best by score."""
 PLACES_TRIED = 8
 """On so many of them it is tried."""
+
+FURTHER_MAX = 64
+"""So many pods of a job beyond its minimum are placed to see what they leave to successors."""
 
 
 class Move(NamedTuple):
@@ -172,12 +175,16 @@ class MoveTrial:
         return None
 
     def likely(self, statement: Statement, placed: Sequence[Placed], moving: Sequence[Moving]) -> list[int] | None:
-        """Where the policy would place the successors, one after the other, beside the job; None if not all of them."""
+        """Where the policy would place the successors, one after the other, beside the job; None if not all of them.
+
+        Pods of the job beyond its minimum take what room there is before.
+        """
         session, selection, places = self._session, self._session.node_selection, [0] * len(moving)
         if any(session.claims.concerns(successor) for _, successor, _, _ in moving):
             return None  # what they get depends on the order
         for task, row in placed:
             statement.pipeline(self._job, task, row)
+        self._place_further(statement, {task.uid for task, _ in placed})
         with selection.anywhere():
             for at in sorted(range(len(moving)), key=lambda at: session.plugins.job_key(moving[at][0])):
                 job, successor, _, row = moving[at]
@@ -187,6 +194,19 @@ class MoveTrial:
                 statement.allocate(job, successor, choice.row)
                 places[at] = choice.row
         return places
+
+    def _place_further(self, statement: Statement, placed: Container[str]) -> None:
+        """Place pods of the job beyond its minimum on room that is idle now, as its next turns would."""
+        failed = set[int]()
+        for task in islice((one for one in self._kinds.usable if one.uid not in placed), FURTHER_MAX):
+            kind = self._kinds.of[task.uid]
+            if kind in failed or self._session.plugins.grantable(self._queue, task) is not None:
+                continue
+            choice = self._session.node_selection.choose(task)
+            if choice is None or choice.waits:
+                failed.add(kind)
+            else:
+                statement.allocate(self._job, task, choice.row)
 
     def may_fit(self) -> bool:
         """Whether the nodes have room for enough of the job's tasks as things are, each kind counted alone."""
