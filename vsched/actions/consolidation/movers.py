@@ -42,7 +42,13 @@ class MoveCost(NamedTuple):
 
     def plus(self, other: MoveCost) -> MoveCost:
         """Both together."""
-        return MoveCost(*[one + another for one, another in zip(self, other, strict=True)])
+        return MoveCost(
+            self.pods + other.pods,
+            self.broken + other.broken,
+            self.priority + other.priority,
+            self.work_lost + other.work_lost,
+            self.started + other.started,
+        )
 
 
 class Mover(NamedTuple):

@@ -133,7 +133,7 @@ class Options:
     def _rows(self) -> Sequence[int]:
         """The nodes whose pods are looked at: those first that have more room if few leave."""
         first = sorted(self._least, key=lambda row: (self._least[row], row))
-        has_room = self._room.any(axis=1)
+        has_room: Mask = np.any(self._room, axis=1)
         return [*first, *(row for row in sorted(self._movers.by_row) if has_room[row] and row not in self._least)]
 
     @cached_property

@@ -91,7 +91,7 @@ class PluginVotes(PluginTiers):
 
     def move_gain(self, task: Task, row: int, to: int) -> float:
         """What it is worth to move a task to another node, by all plugins that say so."""
-        return sum(plugin.move_gain(task, row, to) for plugin in self.taking_part(MoveGain))
+        return sum([plugin.move_gain(task, row, to) for plugin in self.taking_part(MoveGain)], 0.0)
 
     @property
     def knows_move_gains(self) -> bool:
