@@ -100,6 +100,9 @@ def test_it_decides_what_trying_would_decide(text: str, policy: Policy) -> None:
 
 
 FULL = on_nodes([("Insufficient cpu", 2)])
+LACKING = words.lack_together(
+    words.pods_like(["z.0"]), "9", "cpu", words.USABLE_NODES, words.free("8", leaving=False), several=False
+)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +117,7 @@ FULL = on_nodes([("Insufficient cpu", 2)])
         pytest.param(
             "job ns/z min=5\npods ns/z 3 cpu=3 age=9\npods ns/z 2 cpu=1",
             {"z.0": room_for(available(2, {"Insufficient cpu": 2}), 2, 3)},
-            f"{words.needs(words.THE_GANG, 5, 5, 4)}: {FULL}",
+            f"{words.needs(words.THE_GANG, 5, 5, 4)}: {LACKING}; {FULL}",
             id="of two shapes, the one that lacks room is told",
         ),
         pytest.param(

@@ -215,3 +215,29 @@ def test_without_the_plugin_nothing_is_kept() -> None:
     found = plan(text)
     assert found.bound == {"small": 1}
     assert starts(found) is None
+
+
+def test_a_start_is_planned_in_any_way_that_there_is() -> None:
+    """In order, the launcher takes the fullest node, which is the only one with a GPU."""
+    text = f"""
+        node n1 cpu=4 gpu=1
+        node n2 cpu=4
+        job x/long pods=0 min=1 age=900
+        pods x/long 1 cpu=4 on=n1 started=0 {hours(60)}
+        job x/big min=2 age=600
+        pods x/big 1 cpu=4 role=launcher
+        pods x/big 1 cpu=1 gpu=1 role=worker
+    """
+    assert starts(plan(text, easy())) == (60, ("n1", "n2"))
+
+
+def test_a_planned_start_has_the_minima_of_roles() -> None:
+    text = f"""
+        node n1 cpu=6
+        job x/long pods=0 min=1 age=900
+        pods x/long 1 cpu=4 on=n1 started=0 {hours(60)}
+        job x/big min=2 roles=ps:1,worker:1 age=600
+        pods x/big 2 cpu=3 role=worker
+        pods x/big 1 cpu=3 role=ps
+    """
+    assert starts(plan(text, easy())) == (60, ("n1",))

@@ -110,3 +110,29 @@ def test_of_two_gangs_the_one_whose_nodes_are_provisioned_goes_first() -> None:
     mirrored.provision({"x/wide": ASKED, "x/late": THERE})
 
     assert bound(run_cycle(mirrored.snapshot(NOW), PLAIN, REGISTRY)) == {"x/late": 16}
+
+
+LAUNCHED = """
+node new cpu=4 gpu=1 age=10
+node next cpu=4 age=10
+job x/wide min=2 age=60
+pods x/wide 1 cpu=4 role=launcher
+pods x/wide 1 cpu=1 gpu=1 role=worker
+"""
+"""In order, the launcher takes the only node with a GPU."""
+
+
+@pytest.mark.parametrize("found", [ASKED, THERE], ids=["on their way", "provisioned"])
+def test_they_are_kept_in_a_way_in_which_the_whole_gang_fits(found: Provisioning) -> None:
+    assert bound(report(f"{LAUNCHED}job x/other min=1 pods=1 cpu=4 age=90", found)) == {"x/wide": 2}
+
+
+def test_the_minima_of_roles_count() -> None:
+    text = """
+        node new cpu=4 age=10
+        job x/wide min=2 roles=ps:1,worker:1 age=60
+        pods x/wide 2 cpu=1 role=worker
+        pods x/wide 1 cpu=3 role=ps
+        job x/other min=1 pods=1 cpu=2 age=90
+    """
+    assert bound(report(text, THERE)) == {"x/wide": 2}

@@ -196,12 +196,12 @@ SITUATIONS: dict[str, Stuck] = {
         ),
         never=True,
     ),
-    "a role has no room for its minimum": Stuck(
+    "the roles have no room for their minima together": Stuck(
         PLAIN,
         "node n1 cpu=4",
         "job default/b min=5 roles=ps:1,worker:4\npods default/b 1 cpu=1 role=ps\npods default/b 4 cpu=1 role=worker",
-        Code.ROLE_MINIMUM,
-        "role",
+        Code.GANG_SIZE,
+        "roles ps and worker together need 5 cpu",
         (edits.request_of_pods("800m", "cpu", "1"), edits.minimum_of_role(3, "worker", 1, 4)),
         never=True,
     ),

@@ -269,6 +269,42 @@ SAID: list[tuple[str, str]] = [
     (jobs.needs(jobs.THE_GANG, 8, 8, 2, 4), "the gang needs 8, 2 fit, and 4 would if all nodes were empty"),
     (jobs.needs(jobs.THE_GANG, 8, 8, 0, 0), "the gang needs 8, none fit"),
     (jobs.gang_needs(3), "the gang needs 3"),
+    (jobs.roles_of(["worker"]), "role worker"),
+    (jobs.roles_of(["ps", "worker"]), "roles ps and worker"),
+    (jobs.pods_like(["a-0"]), "pods like a-0"),
+    (jobs.pods_like(["a-0", "a-4"]), "pods like a-0 and a-4"),
+    (
+        jobs.lack_together(
+            "roles ps and worker", "9", "nvidia.com/gpu", jobs.USABLE_NODES, jobs.free("8", leaving=False)
+        ),
+        "roles ps and worker together need 9 nvidia.com/gpu; usable nodes have 8 free",
+    ),
+    (
+        jobs.lack_together(
+            "role worker",
+            jobs.at_least("9Gi"),
+            "memory",
+            jobs.NODES_WITH_ROOM,
+            jobs.free("8Gi", leaving=True),
+            several=False,
+        ),
+        "role worker needs at least 9Gi memory; nodes with room for such a pod have 8Gi free or about to be",
+    ),
+    (
+        jobs.lack_together(
+            "pods like a-0", "9", "pods", jobs.USABLE_NODES, jobs.free("8", leaving=False), several=False
+        ),
+        "pods like a-0 need 9 slots for pods; usable nodes have 8 free",
+    ),
+    (
+        jobs.few_fit("roles ps and worker", 6, 5, ["cpu", "memory"]),
+        "of roles ps and worker, 6 pods are needed at once and at most 5 fit, for lack of cpu and memory",
+    ),
+    (
+        jobs.few_fit("role ps", 2, 1, ["cpu"]),
+        "of role ps, 2 pods are needed at once and at most 1 fits, for lack of cpu",
+    ),
+    (jobs.few_fit("role ps", 1, 0, []), "of role ps, 1 pod is needed at once and none fit"),
     (jobs.more_wait(1), "one more pod waits"),
     (jobs.more_wait(2), "2 more pods wait"),
     (jobs.besides("queue a is closed"), "; besides, queue a is closed"),

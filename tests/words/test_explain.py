@@ -163,6 +163,10 @@ SENTENCES = [
         "8 more of pool h100 would start it, with 1 more cpu in queue q (capability 4); 6 if other jobs "
         "did not go first",
     ),
+    (
+        menu.several_would_start([(1, menu.of_pool("cpu")), (2, menu.like_node("n1"))]),
+        "1 more of pool cpu and 2 more like node n1 would start it",
+    ),
     (menu.all_more_of_pool(64, "h100"), "the 64 more that pool h100 may have"),
     (menu.up_to_more(64, "of pool h100"), "up to 64 more of pool h100"),
     (

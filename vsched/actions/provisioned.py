@@ -7,20 +7,24 @@ from itertools import islice
 
 import numpy as np
 
+from vsched.actions.assigning import place_in_any_way
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.places import place_close
-from vsched.actions.placing import choose
+from vsched.actions.placing import PlacingGoal, choose, goal_later
 from vsched.actions.subgroups import place_in_groups
+from vsched.actions.task_kinds import kinds_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.reserving import Placements
 from vsched.framework.nominations import lift_nomination
+from vsched.framework.refusal import Refusal
 from vsched.framework.reports.scaling import may_be_lifted
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.jobs.provisioning import PROVISIONED, Provisioning
 from vsched.model.nodes.table import Mask
 from vsched.model.pods.status import Status
+from vsched.model.queues.queue import Queue
 
 TASKS_MAX = 4096
 """For so many tasks room is looked for in one cycle; nothing is reserved for the gangs after these."""
@@ -95,7 +99,7 @@ def _places(session: Session, job: JobView, pending: PendingTasks, came: Mask, *
     with session.node_selection.within(rows if provisioned else rows[came], np.where(came, NEW_FIRST, 0.0)):
         found = _close_together(session, job, pending) if job.asks_closeness else None
         if found is None:
-            found = _one_by_one(session, job, pending)
+            found = _anywhere(session, job, pending)
     session.refused.restore(of_tasks)
     if of_job is None:
         session.refused.jobs.pop(job.key, None)
@@ -113,35 +117,56 @@ def _close_together(session: Session, job: JobView, pending: PendingTasks) -> Pl
         return _placed(statement) if job.is_pipelined else None
 
 
-def _one_by_one(session: Session, job: JobView, pending: PendingTasks) -> Placements:
-    """The places of as many tasks as there is room for, up to the minimum.
+def _anywhere(session: Session, job: JobView, pending: PendingTasks) -> Placements:
+    """The places of the tasks of its minimum, in any way that there is, else of as many as there is room for in order.
 
     The size of the cluster may limit the gang's queue until all its nodes are there. With all of them, it may not.
     """
-    queue, selection = session.queue(job), session.node_selection
+    queue, goal = session.queue(job), goal_later(session, job)
     limited = session.plugins.overused(queue)
-    full: set[Hashable] = set()
     with session.statement() as statement:
-        for task in pending:
-            kind = selection.kind(task)
-            if kind in full or (task.claims is not None and session.claims.obstacle(task) is not None):
-                continue
-            refusal = session.plugins.grantable(queue, task)
-            if refusal is not None:
-                if not may_be_lifted(session, refusal):
-                    return ()
-                limited = True
-            lift_nomination(session, statement, job, task)
-            choice = choose(session, task)
-            if choice is None:
-                full.add(kind)
-            elif choice.waits:
-                statement.pipeline(job, task, choice.row)
-            else:
-                statement.allocate(job, task, choice.row)
-            if job.is_pipelined:
-                return () if limited else _placed(statement)
-        return _placed(statement)
+        before = statement.savepoint()
+        refusal = _place_one_by_one(session, queue, job, pending, statement, goal)
+        if refusal is not None:
+            if not may_be_lifted(session, refusal):
+                return ()
+            limited = True
+        elif not goal.met():
+            kinds = kinds_of(session, tuple(pending), lambda task: task.role)
+            place_in_any_way(session, queue, job, kinds, PendingTasks(), statement, before, goal)
+        return () if limited and goal.met() else _placed(statement)
+
+
+def _place_one_by_one(
+    session: Session, queue: Queue, job: JobView, pending: PendingTasks, statement: Statement, goal: PlacingGoal
+) -> Refusal | None:
+    """Place tasks until the goal is met.
+
+    Returns the last refusal of its queue: the first one that added nodes cannot lift ends it.
+    """
+    selection = session.node_selection
+    full: set[Hashable] = set()
+    last: Refusal | None = None
+    for task in pending:
+        kind = selection.kind(task)
+        if kind in full or (task.claims is not None and session.claims.obstacle(task) is not None):
+            continue
+        refusal = session.plugins.grantable(queue, task)
+        if refusal is not None:
+            last = refusal
+            if not may_be_lifted(session, refusal):
+                return refusal
+        lift_nomination(session, statement, job, task)
+        choice = choose(session, task)
+        if choice is None:
+            full.add(kind)
+        elif choice.waits:
+            statement.pipeline(job, task, choice.row)
+        else:
+            statement.allocate(job, task, choice.row)
+        if goal.met():
+            break
+    return last
 
 
 def _placed(statement: Statement) -> Placements:

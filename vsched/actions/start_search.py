@@ -19,7 +19,7 @@ from vsched.actions.assigning import place_until_ready
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.ending import EndingWork
 from vsched.actions.places import GangPlacement, place_gang
-from vsched.actions.placing import PlacingGoal, worth_going_on
+from vsched.actions.placing import goal_later
 from vsched.actions.planned_limits import PlannedLimits
 from vsched.actions.subgroups import place_whole
 from vsched.framework.codes import Code, NoStart
@@ -258,18 +258,7 @@ class StartSearch:
     def _place(self, statement: Statement) -> None:
         """Place the tasks until the job has its minimum, as in a turn."""
         session, queue, job = self._session, self._queue, self._job
-        pending = PendingTasks(self._tasks)
-
-        def missing() -> int:
-            return max(0, session.plugins.tasks_missing(job) - job.waiting)
-
-        goal = PlacingGoal(
-            lambda: job.is_pipelined,
-            missing,
-            lambda: job.is_pipelined,
-            missing,
-            lambda failed_roles, left: worth_going_on(job, failed_roles),
-        )
+        pending, goal = PendingTasks(self._tasks), goal_later(session, job)
         topology = job.spec.topology
         if job.sub_groups is not None:
             place_whole(session, queue, job, job.sub_groups, pending, statement, goal)

@@ -335,13 +335,14 @@ class Explaining:
         return claims_of((task for task in tasks if task.status in UNSTARTED), self._snapshot.claims, shortages)
 
     def _pods(self, job: Job) -> dict[str, int]:
-        """How many pending pods of a job have each message, the most frequent first, then by message."""
-        verdicts = (self._report.unschedulable.get(task.key) for task in job.pending.values())
+        """How many pending pods of a job have each message: the most frequent first, then that of the oldest pod."""
+        tasks = sorted(job.pending.values(), key=lambda task: (task.created, task.name))
+        verdicts = (self._report.unschedulable.get(task.key) for task in tasks)
         messages = Counter(verdict.message for verdict in verdicts if verdict is not None)
-        gated = sum(task.at_gate for task in job.pending.values())
+        gated = sum(task.at_gate for task in tasks)
         if gated:
             messages[words.GATED] = gated
-        return dict(sorted(messages.items(), key=lambda one: (-one[1], one[0]))[:PODS_TOLD])
+        return dict(messages.most_common(PODS_TOLD))
 
 
 def state_of(job: Job, report: CycleReport) -> Whereabouts:

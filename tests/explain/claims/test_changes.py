@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.explain.claims.gangs import gang, machine
-from tests.support.builders import Fields, node, pod, pod_group, queue
+from tests.support.builders import Fields, container, node, pod, pod_group, queue
 from tests.support.devices import allocated, device, device_class, pod_claims, request, resource_claim, resource_slice
 from tests.support.plans import DEFAULT_POLICY, NOW, mirror, policy_of
 from tests.support.volumes import (
@@ -62,6 +62,16 @@ def test_more_devices_or_another_node_let_a_gang_start() -> None:
     assert edits.more_devices(2, CLASS, "n1") in messages(found)
     assert "1 more node like n1" in messages(found)
     assert "minMember 2 (1 fewer)" in messages(found)[0]
+
+
+def test_devices_are_advised_whichever_pod_of_the_gang_claims_them() -> None:
+    """By name, a pod that claims none comes first."""
+    members = gang(3, request("gpus", 2))
+    launcher = pod("a", group="g", spec={"containers": [container("500m")]})
+    members[1] = pod_group("g", spec={"minMember": 4, "queue": "default"})
+    found = explained("ns/g", device_class(), *machine("n1", 4), node("n2"), *members, launcher)
+    assert edits.more_devices(2, CLASS, "n1") in messages(found)
+    assert "1 more node like n1" in messages(found)
 
 
 def test_a_node_that_has_too_few_devices_is_not_proposed() -> None:

@@ -79,6 +79,29 @@ def spread(**fields: object) -> dict[str, object]:
 
 
 CASES: dict[str, Case] = {
+    "a launcher and workers that do not fit together beside what runs": Case(
+        "node gpu-0 cpu=4 gpu=1\nnode gpu-1 cpu=4 gpu=1\nnode cpu-0 cpu=4\njob ns/o min=1 pods=1 cpu=4 on=cpu-0 "
+        "phase=Running\njob ns/b min=3\npods ns/b 2 cpu=2 gpu=1 role=worker\npods ns/b 1 cpu=4 role=launcher",
+        Code.GANG_SIZE,
+        "the gang needs 3, 2 fit|roles worker and launcher|for lack of cpu and example.com/gpu",
+        [(SetNodeAmount("gpu-0", "cpu", 6000),), (SetMinMember("ns/b", 2),)],
+    ),
+    "a launcher and workers that would not fit together on empty nodes": Case(
+        "node gpu-0 cpu=4 gpu=1\nnode cpu-0 cpu=2\njob ns/b min=2\npods ns/b 1 cpu=1 gpu=1 role=worker\n"
+        "pods ns/b 1 cpu=4 role=launcher",
+        Code.GANG_SIZE,
+        "the gang needs 2, 1 fits|roles worker and launcher together need 5 cpu|with room for such a pod have 4 free",
+        [(SetMinMember("ns/b", 1),)],
+        never=True,
+    ),
+    "a launcher and workers for which nodes of two kinds are missing": Case(
+        "node gpu-0 cpu=2 gpu=1\nnode cpu-0 cpu=4\njob ns/o min=1 phase=Running\npods ns/o 1 cpu=2 gpu=1 on=gpu-0\n"
+        "pods ns/o 1 cpu=4 on=cpu-0\njob ns/b min=2\npods ns/b 1 cpu=1 gpu=1 role=worker\n"
+        "pods ns/b 1 cpu=4 role=launcher",
+        Code.RESOURCES,
+        "the gang needs 2, none fit: 2 nodes have too little cpu",
+        [(AddNodes("gpu-0", 1), AddNodes("cpu-0", 1))],
+    ),
     "nobody makes the pods that the gang lacks": Case(
         "node n1 cpu=8\njob ns/b min=5 pods=3 cpu=1 age=90",
         Code.GANG_INCOMPLETE,

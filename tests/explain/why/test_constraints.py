@@ -18,6 +18,7 @@ from vsched.framework.policy import Policy
 from vsched.plugins.words import victims as victims_words
 from vsched.settings.built_in import REGISTRY
 
+LAUNCHED = "job ns/a min=2\npods ns/a 1 cpu=4 role=launcher\npods ns/a 1 cpu=1 gpu=1 role=worker"
 KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
 
 
@@ -37,6 +38,20 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             Whereabouts.NEVER,
             [Code.GANG_SIZE, Code.GANG_SIZE, Code.CORDONED, Code.TAINTS, Code.RESOURCES],
             id="a gang that is larger than the nodes open to it",
+        ),
+        pytest.param(
+            f"node n1 cpu=4 gpu=1\n{LAUNCHED}",
+            DEFAULT_POLICY,
+            Whereabouts.NEVER,
+            [Code.GANG_SIZE, Code.GANG_SIZE],
+            id="roles that do not fit together on empty nodes either",
+        ),
+        pytest.param(
+            f"node n1 cpu=4 gpu=1\nnode n2 cpu=4\n{BEFORE} 4 cpu=1 on=n2\n{LAUNCHED}",
+            DEFAULT_POLICY,
+            Whereabouts.WAITS,
+            [Code.GANG_SIZE, Code.RESOURCES, Code.RESOURCES],
+            id="roles that do not fit together beside what others hold",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=5",

@@ -37,10 +37,15 @@ class DeviceWish(NamedTuple):
     """The number of one such device in the inventory."""
 
 
+def claiming(wants: MissingMinimum) -> Task | None:
+    """The first waiting pod that claims devices."""
+    return next((task for task in wants.waiting if task.claims is not None and task.claims.devices), None)
+
+
 def device_wishes(wants: MissingMinimum) -> list[DeviceWish]:
-    """What the first waiting pod asks for and has no devices yet: each class once. Empty where it asks for none."""
-    task = wants.waiting[0] if wants.waiting else None
-    if task is None or task.claims is None or not task.claims.devices:
+    """What the first pod that claims devices asks for and has none yet: each class once."""
+    task = claiming(wants)
+    if task is None:
         return []
     snapshot = wants.situation.snapshot
     found = snapshot.claims.devices
@@ -58,12 +63,13 @@ def device_wishes(wants: MissingMinimum) -> list[DeviceWish]:
 
 def toleration_levers(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers that let the claims have devices with a taint, one for each taint that keeps off devices that match."""
-    if not wants.waiting or wants.waiting[0].claims is None or not wants.waiting[0].claims.devices:
+    task = claiming(wants)
+    if task is None:
         return
     snapshot = wants.situation.snapshot
     found = snapshot.claims.devices
     inventory = inventory_of(found.pools, snapshot.nodes.statics)
-    asked = dict.fromkeys(_want(found, request) for request in _requests(wants, wants.waiting[0]))
+    asked = dict.fromkeys(_want(found, request) for request in _requests(wants, task))
     taints = dict.fromkeys(taint for want in asked for taint in kept_off(want, inventory))
     for taint in list(taints)[:TAINTS_MAX]:
         yield Lever(Rank.ELSEWHERE, partial(_tolerate, wants.job.key, taint), kind="tolerations")

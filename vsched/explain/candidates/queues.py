@@ -10,8 +10,8 @@ from itertools import islice
 import numpy as np
 
 from vsched.explain.candidates.device_quotas import device_quota_levers
+from vsched.explain.candidates.fits import precious_nodes
 from vsched.explain.candidates.levers import Lever, LeverLevel, MissingMinimum, Rank, grain_of, lowering, raising
-from vsched.explain.candidates.nodes import precious_nodes
 from vsched.explain.words import reasons as words
 from vsched.framework.points.levers import QueueTerm
 from vsched.mirror.whatif.edits import (

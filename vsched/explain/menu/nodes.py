@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import takewhile
 
 import numpy as np
 
 from vsched.explain.candidates.levers import Lever, Rank
-from vsched.explain.candidates.nodes import KINDS_MAX, node_levers
-from vsched.explain.combined_changes import all_of
+from vsched.explain.candidates.machines import KINDS_MAX
+from vsched.explain.candidates.nodes import node_levers
+from vsched.explain.combined_changes import TOGETHER_MAX, all_of
 from vsched.explain.menu import words
 from vsched.explain.menu.gang import WaitingGang, test_of
 from vsched.explain.menu.quota import quota_levers
-from vsched.explain.menu.records import MenuAnswer, NodesOffer, NodesPart, OfferedPool
+from vsched.explain.menu.records import MenuAnswer, NodesOffer, NodesOfPool, NodesPart, OfferedPool
 from vsched.explain.simulation import Spent
 from vsched.explain.single_changes import ChangeSearch, Helping, Test, least, singles
 from vsched.explain.situation import apply_all
@@ -22,6 +24,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.edits import AddNodes, AddPoolNodes, Edit, PoolNode
 from vsched.model.amounts.resources import format_amount
 from vsched.model.nodes.table import NodeTable
+from vsched.model.pods.shape import Shape
 
 NODES_MAX = 1024
 """The most nodes that are tried."""
@@ -84,15 +87,21 @@ def _unavailable(gang: WaitingGang, pools: Sequence[OfferedPool]) -> dict[str, s
 
 
 def _too_small(gang: WaitingGang, nodes: Sequence[PoolNode]) -> str:
-    """Which resource an empty node of the pool has too little of for a pod; empty where none."""
-    for node in nodes[:1]:
-        for shape in gang.wants.shapes:
-            for column, amount in shape.request:
-                name = gang.wants.name(column)
-                has = node.allocatable.get(name, 0)
-                if has < amount:
-                    offered, asked = format_amount(name, has), format_amount(name, amount)
-                    return words.node_too_small(offered, name, asked)
+    """Which resource an empty node of the pool has too little of for a pod; empty where some pod fits there.
+
+    A node for some of the pods may be enough: it leaves others to the rest.
+    """
+    found = [_lacking(gang, node, shape) for node in nodes[:1] for shape in gang.wants.shapes]
+    return found[0] if found and all(found) else ""
+
+
+def _lacking(gang: WaitingGang, node: PoolNode, shape: Shape) -> str:
+    """Which resource an empty node has too little of for such a pod; empty where none."""
+    for column, amount in shape.request:
+        name = gang.wants.name(column)
+        has = node.allocatable.get(name, 0)
+        if has < amount:
+            return words.node_too_small(format_amount(name, has), name, format_amount(name, amount))
     return ""
 
 
@@ -117,11 +126,47 @@ def _look(
             offers.append(_offer(search, pool, search.helping[-1], _alone(search, lever, search.helping[-1])))
         else:
             stuck.append((pool, lever))
+    if not offers and len(stuck) > 1:
+        _look_in_several(search, stuck, test, offers)
     if not offers and with_quota:
         _look_with_quota(gang, search, stuck, test, offers)
+    named = {name for offer in offers for name in (offer.pool, *(other.pool for other in offer.besides))}
     for pool, lever in stuck:
-        if all(offer.pool != pool.name for offer in offers):
+        if pool.name not in named:
             refused[pool.name] = _not_enough(gang, pool, lever, useful)
+
+
+def _look_in_several(
+    search: ChangeSearch, stuck: Sequence[tuple[OfferedPool, Lever]], test: Test, offers: list[NodesOffer]
+) -> None:
+    """Try nodes of several pools: pods of one kind may need nodes of one, and others those of another. Raises Spent."""
+    # Those that cost most are let back first.
+    cheapest = sorted(stuck, key=lambda one: math.inf if one[0].price is None else one[0].price)[:TOGETHER_MAX]
+    before = len(search.helping)
+    all_of(search, [lever for _, lever in cheapest], test)
+    if len(search.helping) > before:
+        found = search.helping[-1]
+        added = [edit for edit in found.edits if isinstance(edit, AddNodes | AddPoolNodes)]
+        counts = [(pool, sum(edit.count for edit in added if edit == pool.edit(edit.count))) for pool, _ in cheapest]
+        used = [(pool, count) for pool, count in counts if count]
+        offers.append(_offer(search, used[0][0], found) if len(used) == 1 else _offer_of_several(used))
+
+
+def _offer_of_several(used: Sequence[tuple[OfferedPool, int]]) -> NodesOffer:
+    (first, count), *others = used
+    prices = [None if pool.price is None else pool.price * count for pool, count in used]
+    known = [price for price in prices if price is not None]
+    return NodesOffer(
+        words.several_would_start([(count, pool.title) for pool, count in used]),
+        first.name,
+        first.source,
+        count,
+        count,
+        round(sum(known), 6) if len(known) == len(prices) else None,
+        first.price,
+        max(pool.delay_seconds for pool, _ in used),
+        besides=tuple(NodesOfPool(pool.name, pool.source, count, pool.price) for pool, count in others),
+    )
 
 
 def _look_with_quota(

@@ -50,6 +50,15 @@ class OfferedPool(NamedTuple):
         return AddNodes(self.like, count) if self.like else AddPoolNodes(self.name, self.nodes, count)
 
 
+class NodesOfPool(msgspec.Struct, frozen=True):
+    """A number of nodes of one pool."""
+
+    pool: str
+    source: str
+    count: int
+    price_of_one: float | None = None
+
+
 class NodesOffer(msgspec.Struct, frozen=True):
     """A number of nodes that would start the gang; one node less would not."""
 
@@ -63,12 +72,14 @@ class NodesOffer(msgspec.Struct, frozen=True):
     alone: int
     """How many of them would be enough if no other job wanted them: those that go before it take new nodes first."""
     price: float | None = None
-    """Of all of them; None where it is not known."""
+    """Of all of them, those of other pools included; None where it is not known."""
     price_of_one: float | None = None
     delay_seconds: float = 0.0
     """From the decision until they are there, as far as the pool says."""
     quota: Change | None = None
     """What else it needs; None where the nodes alone are enough."""
+    besides: tuple[NodesOfPool, ...] = ()
+    """Nodes of other pools that it needs as well, where those of no single pool would start it."""
 
 
 class NodesPart(msgspec.Struct, frozen=True):

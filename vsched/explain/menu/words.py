@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 # -- a gang without pods -----------------------------------------------------------------------------------------------
 
 WITHOUT_PODS = "its pods do not exist yet: this is what would let it be admitted"
@@ -24,6 +26,12 @@ def more_would_start(count: int, title: str, quota: str, alone: int) -> str:
     """``alone`` are enough if no other job wants them, ``quota`` is what has to be raised as well."""
     before = f"; {alone} if other jobs did not go first" if alone < count else ""
     return f"{count} more {title} would start it{f', with {quota}' if quota else ''}{before}"
+
+
+def several_would_start(parts: Sequence[tuple[int, str]]) -> str:
+    """``1 more of pool cpu and 2 more of pool gpu would start it``; the least of each."""
+    *others, last = [f"{count} more {title}" for count, title in parts]
+    return f"{', '.join(others)} and {last} would start it"
 
 
 def all_more_of_pool(most: int, pool: str) -> str:

@@ -262,11 +262,12 @@ class Examiner:
             return
         protectors_told = False
         for task in _kinds(tasks):
-            failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
+            wanted = sum(other.shape is task.shape for other in tasks)
+            failing = self._failing(task, wanted)
             if not failing:
                 if counts:  # by itself it fits somewhere; beside the others of its gang, nodes or domains are too few
                     alone = [one for one in self._session.node_selection.failing(task) if one.rows.any()]
-                    yield from on_nodes(self._session, task, len(tasks), alone)
+                    yield from on_nodes(self._session, task, wanted, alone)
                     yield from of_rules(self._session, task, {Code.SPREAD})
                 continue
             if not protectors_told:  # this walks over all running pods, so do it once
@@ -277,7 +278,7 @@ class Examiner:
             for one in _said(failing, total, counts):
                 yield one if not others else msgspec.structs.replace(one, message=with_others(one.message, others))
             yield from self._held(task, failing)
-            yield from on_nodes(self._session, task, sum(other.shape is task.shape for other in tasks), failing)
+            yield from on_nodes(self._session, task, wanted, failing)
             yield from of_rules(self._session, task, {one.code for one in failing})
 
     def _held(self, task: Task, failing: Sequence[Failing]) -> Iterator[Constraint]:

@@ -19,8 +19,10 @@ from vsched.framework.jobs import JobView
 from vsched.framework.places.words import tier_words
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.lasting import never_on_nodes, rooms_if_empty, rows_open
+from vsched.framework.reports.unfit import CELLS_MAX
 from vsched.framework.session import Session
 from vsched.framework.words.nodes import larger_than_nodes
+from vsched.kernels.infeasibility import Gang, OpenNodes, infeasible
 from vsched.kernels.registering import awaited
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.nodes.table import Ints, Mask
@@ -59,6 +61,8 @@ def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
     together = min(sum(kind.counted for kind in kinds), _room_in_all(session, kinds))
     domain, where = _room_in_a_domain(session, view, kinds)
     where, together = ("", together) if together <= domain else (where, domain)
+    if done + together >= view.min_member:
+        together = min(together, _room_in_any_way(session, view, kinds, settled))
     enough = done + together >= view.min_member
     role = _role_never_placed(view, kinds, settled)
     if enough and role is None and any(kind.room for kind in kinds):
@@ -187,6 +191,32 @@ def _room_in_all(session: Session, kinds: Sequence[ShapeCount]) -> int:
             left, count = left - fits * amount, count + fits
         least = min(least, count)
     return least
+
+
+def _room_in_any_way(session: Session, view: JobView, kinds: Sequence[ShapeCount], settled: Counter[str]) -> int:
+    """An upper bound of the pods that count for the minimum and fit together, in whatever way they are placed."""
+    asking = [kind for kind in kinds if not kind.tasks[0].shape.best_effort]
+    total = sum(len(kind.tasks) for kind in kinds)
+    others = total - sum(len(kind.tasks) for kind in asking)
+    columns = sorted({column for kind in asking for column, _ in kind.tasks[0].shape.request})
+    missing = view.min_member - settled.total() - others
+    if len(asking) < 2 or missing < 1 or any(awaited(session.nodes, column).any() for column in columns):
+        return total
+    minima = dict(view.spec.min_task_member) if view.gates_minimum else {}
+    by_role = [(kind, Counter(task.role for task in kind.tasks)) for kind in asking]
+    roles = [*dict.fromkeys(role for _, counts in by_role for role in counts)]
+    parts = [(kind, role, count) for kind, counts in by_role for role, count in counts.items()]
+    requests = [[dict(kind.tasks[0].shape.request).get(column, 0) for column in columns] for kind, _, _ in parts]
+    gang = Gang(
+        np.array(requests, dtype=np.int64),
+        tuple(count for _, _, count in parts),
+        tuple(roles.index(role) for _, role, _ in parts),
+        tuple(max(0, minima.get(role, 0) - settled[role]) for role in roles),
+        missing,
+    )
+    nodes = OpenNodes(session.nodes.allocatable[columns].T, np.stack([kind.open_rows for kind, _, _ in parts], axis=1))
+    found, _ = infeasible(gang, nodes, CELLS_MAX)
+    return total if found is None or found.fits_in_all is None else others + found.fits_in_all
 
 
 def _room_in_a_domain(session: Session, view: JobView, kinds: Sequence[ShapeCount]) -> tuple[int, str]:

@@ -211,7 +211,8 @@ def in_domain(session: Session, view: JobView, tasks: Sequence[Task]) -> Iterato
         default=None,
     )
     if column is not None:
-        yield from _amounts(session, task, len(tasks), rows, session.snapshot.axis.names[column])
+        wanted = sum(one.shape is task.shape for one in tasks)
+        yield from _amounts(session, task, wanted, rows, session.snapshot.axis.names[column])
 
 
 def _amounts(session: Session, task: Task, wanted: int, rows: Mask, resource: str) -> Iterator[Constraint]:

@@ -27,6 +27,7 @@ from vsched.framework.reports.pending_pods import (
     waits,
     with_refusal,
 )
+from vsched.framework.reports.unfit import Unfit, UnfitGangs
 from vsched.framework.session import Session
 from vsched.framework.starting import is_whole
 from vsched.framework.subgroups import SubGroups
@@ -62,6 +63,7 @@ class UnschedulableReasons:
         self.session = session
         self.limits = LimitMessages(session)
         self.holders = Holders(session)
+        self._unfit = UnfitGangs(session)
         self._if_emptys: dict[tuple[Shape, str, Hashable], IfEmpty] = {}
 
     def of(self, view: JobView) -> UnschedulableReason:
@@ -169,18 +171,24 @@ class UnschedulableReasons:
     # -- no room on the nodes ---------------------------------------------------------------------------------------
 
     def _unplaced(self, view: JobView, cause: Task, why: NodeReasons) -> UnschedulableReason:
+        unfit = self._unfit.of(view)
+        if unfit is not None and unfit.alone is not None:
+            room = self.session.node_selection.room(unfit.alone)
+            cause, why = unfit.alone, room.full._replace(fits=unfit.of_role, also=why.also)
         explained = self.holders.explain(view.key, cause, why)
         why = explained.why
-        code, head = self._scale(view, cause, why)
+        code, head = self._scale(view, cause, why) if unfit is None else self._scale_of_unfit(view, why, unfit)
         if not len(self.session.nodes):
             return UnschedulableReason(Code.NO_NODES, f"{head}: {NO_NODES_KNOWN}")
-        if_empty, counts = self._if_empty(view, cause), explained.named(on_nodes(why) or why.message)
-        on_each = with_refusal(self.session, cause, why, counts)
-        if on_each == counts and why.reasons and all(map(if_empty.lacking.__contains__, map(resource_in, why.reasons))):
-            on_each = ""  # the problem says it of all nodes
-        details = "; ".join(one for one in (if_empty.problem, on_each) if one)
-        message = details if head == words.NONE_FITS and not on_each else f"{head}: {details}"
-        if why.cut:
+        if unfit is not None and unfit.alone is None:
+            details = unfit.message
+        else:
+            details = self._details(view, cause, why, explained.named(on_nodes(why) or why.message))
+            if unfit is not None and unfit.of_role and code is not Code.ROLE_MINIMUM:
+                details = f"{unfit.message}; {details}"
+        alone = head == words.NONE_FITS and details == self._if_empty(view, cause).problem
+        message = details if alone else f"{head}: {details}"
+        if why.cut and unfit is None:
             message += f"; {words.UNTRIED}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
@@ -189,6 +197,14 @@ class UnschedulableReasons:
         if protected is not None:
             code, message = protected.code, f"{protected.message}; {message}"
         return UnschedulableReason(code, message, why.reasons, also)
+
+    def _details(self, view: JobView, cause: Task, why: NodeReasons, counts: str) -> str:
+        """What is wrong with the nodes; ``counts`` says how many there are by reason."""
+        if_empty = self._if_empty(view, cause)
+        on_each = with_refusal(self.session, cause, why, counts)
+        if on_each == counts and why.reasons and all(map(if_empty.lacking.__contains__, map(resource_in, why.reasons))):
+            on_each = ""  # the problem says it of all nodes
+        return "; ".join(one for one in (if_empty.problem, on_each) if one)
 
     def _if_empty(self, view: JobView, task: Task) -> IfEmpty:
         """How many tasks like this one the nodes could hold if they were empty."""
@@ -247,6 +263,17 @@ class UnschedulableReasons:
         most = self._most(view, cause, missing)
         head = words.needs(words.THE_GANG, minimum, missing, fits, most)
         return Code.GANG_SIZE if fits or most else code, head
+
+    def _scale_of_unfit(self, view: JobView, why: NodeReasons, unfit: Unfit) -> tuple[Code, str]:
+        """The same for a gang whose roles do not fit together, or one of which does not."""
+        lacking = view.roles_missing().get(unfit.role, 0)
+        if unfit.role and unfit.of_role < lacking:
+            minimum = dict(view.spec.min_task_member)[unfit.role]
+            return Code.ROLE_MINIMUM, words.needs(f"role {unfit.role}", minimum, lacking, unfit.of_role)
+        missing = self.session.plugins.tasks_missing(view)
+        fits = min(missing, fitting(self.session, view)) if unfit.fits is None else unfit.fits
+        head = words.needs(words.THE_GANG, view.min_member, missing, fits)
+        return Code.GANG_SIZE if fits else binding(why), head
 
     def _scale_of_sub_group(
         self, groups: SubGroups, view: JobView, cause: Task, missing: int, code: Code

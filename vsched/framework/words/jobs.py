@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.framework.words.lists import LISTED_MAX, counted
+from vsched.framework.words.lists import LISTED_MAX, counted, listed
 
 # -- what it names does not exist, or is not supported ------------------------------------------------------------
 
@@ -68,6 +68,49 @@ def needs(who: str, minimum: int, missing: int, fits: int, most: int | None = No
 def gang_needs(missing: int) -> str:
     """None of them was tried."""
     return f"{THE_GANG} needs {missing}"
+
+
+# -- its roles do not fit on the nodes together -------------------------------------------------------------------
+
+USABLE_NODES = "usable nodes"
+NODES_WITH_ROOM = "nodes with room for such a pod"
+"""Nodes of which ``lack_together`` says what they have."""
+
+
+def roles_of(roles: Sequence[str]) -> str:
+    """``role worker``, ``roles ps and worker``."""
+    return listed("role", roles)
+
+
+def pods_like(names: Sequence[str]) -> str:
+    """The pods of a gang without roles, by one of each kind: ``pods like a-0 and a-4``."""
+    return f"pods like {listed('', names)}"
+
+
+def lack_together(who: str, needed: str, resource: str, nodes: str, free: str, *, several: bool = True) -> str:
+    """``roles ps and worker together need 9 nvidia.com/gpu; usable nodes have 8 free``."""
+    verb = "together need" if several else "needs" if who.startswith("role ") else "need"
+    return f"{who} {verb} {needed} {'slots for pods' if resource == 'pods' else resource}; {nodes} have {free}"
+
+
+def at_least(amount: str) -> str:
+    """As much as the smallest of the pods ask for that are enough."""
+    return f"at least {amount}"
+
+
+def free(amount: str, *, leaving: bool) -> str:
+    """``leaving``: pods that are leaving still use some of it."""
+    return f"{amount} free{' or about to be' if leaving else ''}"
+
+
+def few_fit(who: str, needed: int, fits: int, resources: Sequence[str]) -> str:
+    """``of roles ps and worker, 6 pods are needed at once and at most 5 fit, for lack of cpu``."""
+    many = f"at most {fits} {'fits' if fits == 1 else 'fit'}" if fits else "none fit"
+    why = f", for lack of {listed('', resources)}" if resources else ""
+    return f"of {who}, {counted(needed, 'pod is', 'pods are')} needed at once and {many}{why}"
+
+
+# -- its minimum runs ---------------------------------------------------------------------------------------------
 
 
 def more_wait(pods: int) -> str:

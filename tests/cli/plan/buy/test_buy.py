@@ -74,6 +74,7 @@ def test_a_menu_as_data_has_nodes_quota_time_and_whose_work(asker: Asker, pools:
             "price_of_one": 2.5,
             "delay_seconds": 120.0,
             "quota": None,
+            "besides": [],
         }
     ]
     assert set(lacking["nodes"]["refused"]) == {"l4", "any"}

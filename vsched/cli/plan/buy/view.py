@@ -125,7 +125,8 @@ def _terms(offer: NodesOffer) -> str:
     """The price, and how long it takes, where that is known."""
     told = []
     if offer.price is not None:
-        told.append(f"price {offer.price:g} ({offer.count} x {offer.price_of_one:g})")
+        parts = ((offer.count, offer.price_of_one), *((one.count, one.price_of_one) for one in offer.besides))
+        told.append(f"price {offer.price:g} ({' + '.join(f'{count} x {price:g}' for count, price in parts)})")
     if offer.delay_seconds:
         told.append(words.there_in(length(offer.delay_seconds)))
     return f"; {', '.join(told)}" if told else ""

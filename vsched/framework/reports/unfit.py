@@ -1,0 +1,188 @@
+"""Gangs whose pods fit on the nodes in no way, beside what runs: which of their roles do not fit there together.
+
+Each pod of such a gang may fit by itself, so reasons of single pods do not explain it. The answer is counted
+(``kernels.infeasibility``) for messages alone, so sessions in which no gang waits do not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.framework.jobs import JobView
+from vsched.framework.session import Session
+from vsched.framework.words import jobs as words
+from vsched.kernels.infeasibility import Gang, Infeasible, OpenNodes, Shortage, infeasible
+from vsched.model.amounts.resources import PODS, format_amount
+from vsched.model.nodes.table import Ints
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+
+KINDS_MAX = 16
+"""Gangs of more kinds of pods are not looked at: so many cannot be counted (``kernels.assignment.too_many``)."""
+LOOKS_MAX = 32
+"""So many different gangs are looked at for the messages of one session."""
+CELLS_MAX, CELLS_OF_ALL = 1 << 20, 1 << 22
+"""What counting for one gang, and for all gangs of a session, may cost (``kernels.assignment``)."""
+MEMO = "unfit gangs"
+
+
+class Unfit(NamedTuple):
+    """Why the pods of a gang fit on the nodes in no way."""
+
+    message: str
+    fits: int | None
+    """How many of the pods that the gang needs fit at most; None where other things than amounts may decide that."""
+    role: str = ""
+    """The role that does not fit by itself."""
+    of_role: int = 0
+    """How many pods of it fit at most."""
+    alone: Task | None = None
+    """A pod of this role, where all of them are of one kind."""
+    names_pods: bool = False
+    """Whether it names pods of this gang: those of other gangs like it have other names."""
+
+
+class _Kinds(NamedTuple):
+    """The pods of a gang that it may still place."""
+
+    firsts: list[Task]
+    """One of each kind."""
+    roles: list[Task]
+    """The first of each role; without roles, of each kind."""
+    gang: Gang
+    columns: list[int]
+    """The resources that they ask for."""
+
+
+class UnfitGangs:
+    """Looks at the gangs that wait, in a session whose actions have run."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known: dict[Hashable, Infeasible | None] = {}
+        self._of_class: dict[Hashable, Unfit | None] = {}
+        """By class of gangs that get equal answers."""
+        self._cells = CELLS_OF_ALL
+
+    def of(self, view: JobView) -> Unfit | None:
+        """Why its pods fit on the nodes in no way; None where there may be one, and for gangs of one kind of pods."""
+        missing = self._session.plugins.tasks_missing(view)
+        if missing < 2 or view.sub_groups is not None:
+            return None
+        job_class = self._session.waiting.kind(view)
+        if job_class is not None and job_class in self._of_class:
+            return self._of_class[job_class]
+        found = self._worked_out(view, missing)
+        if job_class is not None and (found is None or not (found.names_pods or found.alone)):
+            self._of_class[job_class] = found
+        return found
+
+    def _worked_out(self, view: JobView, missing: int) -> Unfit | None:
+        kinds = self._kinds(view, missing)
+        if kinds is None or len(kinds.roles) < 2:
+            return None
+        gang = kinds.gang
+        key = *(task.shape for task in kinds.firsts), gang.counts, gang.roles, gang.minima, missing, view.queue
+        if key not in self._known:
+            if len(self._known) >= LOOKS_MAX or self._cells <= 0:
+                return None
+            self._known[key], cells = self._look(kinds)
+            self._cells -= cells  # also of what is remembered: so messages do not depend on it
+        found = self._known[key]
+        return None if found is None else self._said(kinds, found)
+
+    def _kinds(self, view: JobView, missing: int) -> _Kinds | None:
+        """Its pods by kind; None where these are too many, or too few pods could be placed whatever nodes have."""
+        kinds: dict[Hashable, list[Task]] = {}
+        for task in self._usable(view):
+            kinds.setdefault((task.role, task.shape), []).append(task)
+            if len(kinds) > KINDS_MAX:
+                return None
+        firsts = [min(some, key=lambda task: (task.created, task.name)) for some in kinds.values()]
+        count_of = {first.uid: len(some) for first, some in zip(firsts, kinds.values(), strict=True)}
+        firsts = self._session.plugins.ordered_tasks(firsts)
+        roles: dict[Hashable, Task] = {}
+        for task in firsts:
+            roles.setdefault(task.role or task.shape, task)
+        numbers = {key: number for number, key in enumerate(roles)}
+        of_kind = tuple(numbers[task.role or task.shape] for task in firsts)
+        counts = tuple(count_of[task.uid] for task in firsts)
+        lacking = view.roles_missing()
+        minima = tuple(lacking.pop(task.role, 0) for task in roles.values())
+        if sum(counts) < missing or lacking or (np.bincount(of_kind, counts, len(roles)) < minima).any():
+            return None
+        columns = sorted({column for task in firsts for column, _ in task.shape.request})
+        requests = [[dict(task.shape.request).get(column, 0) for column in columns] for task in firsts]
+        gang = Gang(np.array(requests, dtype=np.int64), counts, of_kind, minima, missing)
+        return _Kinds(firsts, [*roles.values()], gang, columns)
+
+    def _usable(self, view: JobView) -> Iterable[Task]:
+        """Its pending pods without a node, but for those that could not start on any."""
+        for uid, task in view.job.pending.items():
+            if task.gated or task.unsupported or task.best_effort:
+                continue
+            if uid in view.moved and view.moved[uid][0] is not Status.PIPELINED:
+                continue
+            if task.claims is None or self._session.claims.obstacle(task) is None:
+                yield task
+
+    def _look(self, kinds: _Kinds) -> tuple[Infeasible | None, int]:
+        gang, asked = kinds.gang, blake2b(digest_size=16)
+        total = np.array(gang.counts) @ gang.requests
+        free = np.minimum(np.stack([self._free(column) for column in kinds.columns], axis=1), total)
+        is_open = np.ones((len(free), len(kinds.firsts)), dtype=np.bool_)
+        for kind, task in enumerate(kinds.firsts):
+            for check in self._session.node_selection.static_checks(task):
+                is_open[:, kind] &= check.passes
+        nodes = OpenNodes(free, is_open)
+        # A gang that waits asks the same in each session, mostly of nodes that have the same room for it.
+        for amounts in (gang.requests, np.array((*gang.counts, *gang.roles, *gang.minima, gang.missing)), *nodes):
+            asked.update(amounts.tobytes())
+        return self._session.memo.of(MEMO, asked.digest(), (), lambda: infeasible(gang, nodes, CELLS_MAX))
+
+    def _free(self, column: int) -> Ints:
+        """int64[nodes]: what is not used, or used by pods that are leaving; whatever is reserved."""
+        nodes = self._session.nodes
+        free: Ints = nodes.idle[column]
+        if nodes.in_motion:
+            free = free + nodes.releasing[column] - (nodes.terminating if column == PODS else 0)
+        return np.maximum(free, 0)
+
+    def _said(self, kinds: _Kinds, found: Infeasible) -> Unfit:
+        names = self._session.nodes.axis.names
+        selection, firsts = self._session.node_selection, [kinds.roles[role] for role in found.roles]
+        own = [kind for kind, role in enumerate(kinds.gang.roles) if role in found.roles]
+        all_needed = found.needed == sum(kinds.gang.counts[kind] for kind in own)
+        names_pods = not all(task.role for task in firsts)
+        if not names_pods:
+            who = words.roles_of([task.role for task in firsts])
+        else:
+            who = words.pods_like([task.name for task in firsts])
+        if found.shortage is not None:
+            message = self._short(who, kinds, found.shortage, several=len(firsts) > 1, all_needed=all_needed)
+        else:
+            resources = [names[kinds.columns[column]] for column in found.resources]
+            message = words.few_fit(who, found.needed, found.fits, resources)
+        is_plain = not self._session.nodes.in_motion and all(map(selection.is_free_of_others, kinds.firsts))
+        fits = found.fits_in_all if is_plain else None
+        if len(firsts) > 1:
+            return Unfit(message, fits, names_pods=names_pods)
+        return Unfit(message, fits, firsts[0].role, found.fits, firsts[0] if len(own) == 1 else None, names_pods)
+
+    def _short(self, who: str, kinds: _Kinds, found: Shortage, *, several: bool, all_needed: bool) -> str:
+        """There is too little of one resource in all."""
+        nodes, column = self._session.nodes, kinds.columns[found.resource]
+        name = nodes.axis.names[column]
+        needed, free = format_amount(name, found.needed), format_amount(name, found.free)
+        return words.lack_together(
+            who,
+            needed if all_needed else words.at_least(needed),
+            name,
+            words.NODES_WITH_ROOM if found.with_room else words.USABLE_NODES,
+            words.free(free, leaving=bool(nodes.in_motion and nodes.releasing[column].any())),
+            several=several,
+        )
