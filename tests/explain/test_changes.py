@@ -118,7 +118,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         [
             edits.request_of_pods("2", "cpu", "4"),
             edits.action("consolidate"),
-            edits.more_on_node("2 more cpu", "a node like n1"),
+            edits.more_on_node("2 more cpu", "n1"),
             "1 more node like n1",
         ],
     ),
