@@ -18,6 +18,8 @@ from vsched.model.nodes.table import Ints, Mask
 
 SETS_MAX = 256
 """So many sets of one size are looked at on a node; where there are more, some are built pod by pod."""
+OTHERS_PART = 4
+"""This part of what is looked at is for sets that give no more room by themselves."""
 GAINS_MAX = 16
 """Up to so many more tasks on one node, it is counted how many pods have to leave before."""
 
@@ -63,6 +65,8 @@ class Options:
         self._built: dict[int, list[Option]] = {}
         """By size: options that were built pod by pod."""
         self._size, self._looks = 0, looks
+        self._looks_at_others = looks // OTHERS_PART
+        """Those that are left for nodes whose pods, as many as that, give no more room."""
 
     def __getitem__(self, at: int) -> Option | None:
         """The option of this number; None where there are fewer."""
@@ -173,7 +177,8 @@ class Options:
         fewer = [row for row in self._rows if 0 < self._least.get(row, 0) < size]
         others = [row for row in self._rows if not 0 < self._least.get(row, 0) <= size and self._room[row].any()]
         for row in (*of_size, *fewer, *others):
-            movers = self._movers_at(row) if self._looks > 0 else []
+            is_other = not 0 < self._least.get(row, 0) <= size
+            movers = self._movers_at(row) if (self._looks_at_others if is_other else self._looks) > 0 else []
             if sum(mover.cost.pods for mover in movers) < size:
                 continue
             if comb(len(movers), min(size, len(movers))) > SETS_MAX:
@@ -182,6 +187,7 @@ class Options:
                 continue
             for chosen in _sets(movers, size):
                 self._looks -= 1
+                self._looks_at_others -= is_other
                 if (option := self._option(row, chosen)) is not None:
                     yield option
 
