@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.actions.test_consolidate import OLD, POLICY
-from tests.support.plans import NOW, check, manifests, mirror
+from tests.support.plans import NOW, check, manifests, mirror, plan
 from tests.support.taking import Busy
 from tests.support.topologies import BLOCK, EIGHT, RACK, RACKS, SOFT, decided, nodes_of
 from vsched.framework.cycle import run_cycle
@@ -109,3 +109,52 @@ def test_once_pods_are_moved_all_get_their_places() -> None:
     assert nodes["want.0"] == "n1"
     assert nodes["a.0"] == "n2"
     assert nodes["other.0"] == "", "it got nothing of what was freed"
+
+
+@pytest.mark.parametrize(
+    ("want", "moves", "nodes"),
+    [
+        pytest.param(
+            "job ns/want min=2 roles=m:1,w:1 phase=Inqueue\npods ns/want 1 cpu=1 role=m\npods ns/want 1 cpu=4 role=w",
+            ["a.0 to n3"],
+            {"n1", "n2"},
+            id="each of its roles",
+        ),
+        pytest.param(
+            "job ns/want min=2 subGroups=part:2:1 phase=Inqueue\n"
+            "pods ns/want 1 cpu=2 labels=part:0\npods ns/want 1 cpu=4 labels=part:0",
+            ["a.0 to n3"],
+            {"n1", "n2"},
+            id="a whole sub-group",
+        ),
+        pytest.param(
+            "job ns/want pods=1 cpu=3 apart=b phase=Inqueue", ["a.0 to n3"], {"n1"}, id="a pod that avoids others"
+        ),
+        pytest.param("job ns/want pods=1 cpu=3 port=80 phase=Inqueue", ["a.0 to n3"], {"n1"}, id="a port"),
+    ],
+)
+def test_what_a_job_may_ask_for(want: str, moves: list[str], nodes: set[str]) -> None:
+    text = f"""
+        node n1 cpu=4
+        node n2 cpu=4
+        node n3 cpu=2
+        job ns/a phase=Running
+        pods ns/a 1 cpu=2 on=n1 port=80 {OLD}
+        job ns/b phase=Running
+        pods ns/b 1 cpu=1 on=n2 port=80 volcano.sh/preemptable=false
+    """
+    report = plan(f"{text}\n{want}", POLICY).reports[0]
+    assert [f"{one.name} to {one.to}" for one in report.evictions] == moves
+    assert {one.node for one in report.nominations} == nodes
+
+
+def test_pods_that_opt_in_are_asked_to_end_before_they_are_moved() -> None:
+    text = f"""
+        node n1 cpu=4
+        node n2 cpu=2
+        job ns/a phase=Running
+        pods ns/a 1 cpu=2 on=n1 vsched.io/cooperative-eviction=5m {OLD}
+        job ns/want pods=1 cpu=4 phase=Inqueue
+    """
+    [eviction] = plan(text, POLICY).reports[0].evictions
+    assert (eviction.name, eviction.to, eviction.wait) == ("a.0", "n2", 300.0)
