@@ -17,7 +17,7 @@ import numpy as np
 from vsched.actions.blocked import gang_refusal, may_start
 from vsched.actions.consolidation.defragment import best_move
 from vsched.actions.consolidation.movers import Movers
-from vsched.actions.consolidation.options import Options
+from vsched.actions.consolidation.options import MoveOptions
 from vsched.actions.consolidation.search import LOOKS_OF_A_STEP, MoveSearch
 from vsched.actions.consolidation.trial import Moves, MoveTrial, carry_out, move_off
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
@@ -130,7 +130,7 @@ class Consolidation:
     def _search(self, job: JobView, kinds: TaskKinds) -> Moves | None:
         trial = self._trial(job, kinds)
         before = trial.steps
-        options = Options(self._session, job, kinds, self._movers, before * LOOKS_OF_A_STEP)
+        options = MoveOptions(self._session, job, kinds, self._movers, before * LOOKS_OF_A_STEP)
         found = MoveSearch(self._session, job, kinds, options, trial).run()
         self._steps_left -= max(before - trial.steps, STEPS_LEAST)
         return found

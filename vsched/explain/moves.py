@@ -35,7 +35,7 @@ class MovesState(StrEnum):
     """No moves were found."""
 
 
-class PodMove(msgspec.Struct, frozen=True):
+class PlannedMove(msgspec.Struct, frozen=True):
     """A pod that would be moved, and what that costs."""
 
     pod: str
@@ -65,7 +65,7 @@ class MovesAnswer(msgspec.Struct, frozen=True):
     state: MovesState
     message: str
     """Why there are no moves; empty where there are."""
-    moves: tuple[PodMove, ...] = ()
+    moves: tuple[PlannedMove, ...] = ()
     places: tuple[tuple[str, str], ...] = ()
     """The job's pods that would start, with their nodes."""
     by_itself: bool = True
@@ -100,11 +100,11 @@ def _search(session: Session, view: JobView) -> Moves | None:
         return consolidation.moves_for(view) if consolidation.may_be_helped(view) else None
 
 
-def _told(session: Session, move: Move) -> PodMove:
+def _told(session: Session, move: Move) -> PlannedMove:
     task, names, spec = move.task, session.nodes.statics.names, move.job.spec
     since = max(task.started or task.created, task.checkpoint, spec.checkpoint)
     asked = task.cooperates if task.cooperates is not None else spec.terms.cooperative
-    return PodMove(
+    return PlannedMove(
         task.key,
         move.job.called,
         names[move.row],

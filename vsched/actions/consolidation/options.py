@@ -41,7 +41,7 @@ class Option(NamedTuple):
         return self.cost.pods
 
 
-class Options:
+class MoveOptions:
     """The options of one job in the order of their size, of equal sizes the cheapest first; made on demand.
 
     Sets without an idle member come first: with any pod less, nodes would have less room for some kind of the job's

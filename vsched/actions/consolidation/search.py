@@ -1,7 +1,7 @@
 """The search for the fewest and cheapest moves by which a job finds room: a best-first search over sets of options.
 
-How many more pods have to leave at least, however they are chosen, is counted (``Options.pods_for``), so that the first
-set whose trial succeeds has the fewest moves. Sets are tried in the same order for equal inputs.
+How many more pods have to leave at least, however they are chosen, is counted (``MoveOptions.pods_for``), so that the
+first set whose trial succeeds has the fewest moves. Sets are tried in the same order for equal inputs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from vsched.actions.consolidation.movers import MoveCost
-from vsched.actions.consolidation.options import Option, Options
+from vsched.actions.consolidation.options import MoveOptions, Option
 from vsched.actions.consolidation.trial import Moves, MoveTrial
 from vsched.actions.task_kinds import TaskKinds
 from vsched.framework.jobs import JobView
@@ -26,7 +26,7 @@ class _Bound(NamedTuple):
 
     pods: int
     idle: int
-    """Options that bring no room, as long as there is too little."""
+    """MoveOptions that bring no room, as long as there is too little."""
     cost: tuple[float, ...]
     depth: int
     """Negative: of equal ones, larger sets go first, as they are nearer to the end."""
@@ -35,7 +35,9 @@ class _Bound(NamedTuple):
 class MoveSearch:
     """The search for one job."""
 
-    def __init__(self, session: Session, job: JobView, kinds: TaskKinds, options: Options, trial: MoveTrial) -> None:
+    def __init__(
+        self, session: Session, job: JobView, kinds: TaskKinds, options: MoveOptions, trial: MoveTrial
+    ) -> None:
         self._options, self._trial = options, trial
         self._missing = max(1, session.plugins.tasks_missing(job) - job.waiting)
         self._roles = job.roles_missing(waiting=True)

@@ -14,7 +14,7 @@ from vsched.cli.plan.moving import words
 from vsched.cli.plan.moving.answer import Consolidated
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look
-from vsched.explain.moves import MovesState, PodMove
+from vsched.explain.moves import MovesState, PlannedMove
 from vsched.framework.times import length
 
 HEADINGS = ("pod", "job", "priority", "from", "to", "cost")
@@ -55,7 +55,7 @@ def moves_text(found: Consolidated, look: Look) -> RenderableType:
     return Group(Text.assemble(heading, f": {starts}"), *notes, Text(), table)
 
 
-def _costs(move: PodMove) -> Iterator[str]:
+def _costs(move: PlannedMove) -> Iterator[str]:
     yield words.lost_work(length(move.lost_seconds))
     if move.breaks_job:
         yield words.PAUSES_JOB
