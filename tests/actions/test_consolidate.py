@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from tests.support.plans import Plan, plan, policy_from
+from vsched.errors import BadPolicy
 from vsched.framework.policy import Policy
 
 OLD = "owned started=3600"
@@ -276,3 +277,23 @@ def test_a_job_that_another_would_evict_at_once_gets_no_moves() -> None:
     """
     again = partial(moved, policy=policy("allocate, consolidate, preempt", "predicates"))
     assert again(text) == []
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["minRunningTime: soon", "moveSearchSteps: -1", "defragment: {movesPerHour: 9999}", "minRuningTime: 1m"],
+)
+def test_a_mistake_in_the_arguments_is_told_with_its_line(argument: str) -> None:
+    key = "defragment.movesPerHour" if "defragment" in argument else argument.partition(":")[0]
+    with pytest.raises(BadPolicy, match=rf"policy:11: configurations\[0\]\.arguments\.{key}"):
+        policy_from(
+            'actions: "allocate, consolidate"\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n'
+            "  - name: predicates\n  - name: nodeorder\nconfigurations:\n- name: consolidate\n  arguments:\n"
+            f"    {argument}\n"
+        )
+
+
+@pytest.mark.parametrize("annotation", ["preempt-min-runtime", "reclaim-min-runtime"])
+def test_a_minimum_run_time_is_kept_whoever_it_is_for(annotation: str) -> None:
+    text = BLOCKED.replace("job ns/a", f"job ns/a vsched.io/{annotation}=2h")
+    assert moved(text, policy(plugins="minruntime predicates nodeorder")) == ["b.0 to n1"]
