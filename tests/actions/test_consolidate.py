@@ -6,11 +6,11 @@ from functools import partial
 
 import pytest
 
+from tests.support.consolidating import OLD, POLICY, policy
 from tests.support.plans import Plan, plan, policy_from
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Policy
 
-OLD = "owned started=3600"
 YOUNG = "owned started=60"
 BLOCKED = f"""
     node n1 cpu=4
@@ -22,20 +22,6 @@ BLOCKED = f"""
     job ns/want pods=1 cpu=4 phase=Inqueue
 """
 """Each of two pods keeps the job from a whole node, and has room beside the other."""
-
-
-def policy(
-    actions: str = "enqueue, allocate, consolidate, backfill",
-    plugins: str = "eviction-cost conformance cdp predicates nodeorder capacity",
-    **arguments: object,
-) -> Policy:
-    tier = "".join(f"  - name: {name}\n" for name in ("priority", "gang", *plugins.split()))
-    given = "".join(f"    {name}: {value}\n" for name, value in arguments.items())
-    told = f"configurations:\n- name: consolidate\n  arguments:\n{given}" if given else ""
-    return policy_from(f'actions: "{actions}"\ntiers:\n- plugins:\n{tier}{told}')
-
-
-POLICY = policy()
 
 
 def moved(text: str, policy: Policy = POLICY) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tests.actions.test_consolidate import OLD, POLICY
+from tests.support.consolidating import OLD, POLICY
 from tests.support.plans import NOW, check, manifests, mirror, plan
 from tests.support.taking import Busy
 from tests.support.topologies import BLOCK, EIGHT, RACK, RACKS, SOFT, decided, nodes_of
