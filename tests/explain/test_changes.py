@@ -110,6 +110,19 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         ["2 more cpu in queue dept (capability 6)"],
     ),
     (
+        "pods that run could be moved",
+        "node n1 cpu=4\nnode n2 cpu=4\njob x/a min=1 phase=Running\n"
+        "pods x/a 1 cpu=2 on=n1 owned started=3600\npods x/a 1 cpu=2 on=n2 owned started=3600\n"
+        "job x/b min=1 pods=1 cpu=4",
+        DEFAULT_POLICY,
+        [
+            edits.request_of_pods("2", "cpu", "4"),
+            edits.action("consolidate"),
+            edits.more_on_node("2 more cpu", "n1"),
+            "1 more node like n1",
+        ],
+    ),
+    (
         "eight with room for six",
         "node n1 cpu=6\njob x/b min=8 pods=8 cpu=1",
         CAPACITY,

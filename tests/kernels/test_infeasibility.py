@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from vsched.kernels.infeasibility import SETS_MAX, Gang, Infeasible, OpenNodes, Shortage
+from vsched.kernels.infeasibility import SETS_MAX, AmountShortage, GangDemand, Infeasible, OpenNodes
 from vsched.kernels.infeasibility import infeasible as counted_infeasible
 from vsched.model.nodes.table import Ints
 
 PLENTY = 10**8
 
 
-def gang(requests: list[list[int]], counts: Sequence[int], missing: int | None = None, **fields: Any) -> Gang:
+def gang(requests: list[list[int]], counts: Sequence[int], missing: int | None = None, **fields: Any) -> GangDemand:
     """A gang with a role for each kind, which needs all of its tasks, unless fields say otherwise."""
     roles = tuple(fields.get("roles", range(len(counts))))
     minima = tuple(fields.get("minima", [0] * (max(roles) + 1)))
-    return Gang(np.array(requests), tuple(counts), roles, minima, sum(counts) if missing is None else missing)
+    return GangDemand(np.array(requests), tuple(counts), roles, minima, sum(counts) if missing is None else missing)
 
 
 def nodes(free: list[list[int]], is_open: list[list[bool]] | None = None, kinds: int = 2) -> OpenNodes:
@@ -31,7 +31,7 @@ def nodes(free: list[list[int]], is_open: list[list[bool]] | None = None, kinds:
     return OpenNodes(np.array(free), np.array(everywhere if is_open is None else is_open))
 
 
-def infeasible(asks: Gang, room: OpenNodes, cells_max: int = PLENTY) -> Infeasible | None:
+def infeasible(asks: GangDemand, room: OpenNodes, cells_max: int = PLENTY) -> Infeasible | None:
     return counted_infeasible(asks, room, cells_max)[0]
 
 
@@ -42,13 +42,13 @@ def infeasible(asks: Gang, room: OpenNodes, cells_max: int = PLENTY) -> Infeasib
         pytest.param(
             gang([[4, 0], [1, 1]], (1, 1)),
             nodes([[4, 1]]),
-            Infeasible((0, 1), 2, 1, 1, (0,), Shortage(0, 5, 4, with_room=False)),
+            Infeasible((0, 1), 2, 1, 1, (0,), AmountShortage(0, 5, 4, with_room=False)),
             id="too little of one resource in all",
         ),
         pytest.param(
             gang([[4, 0], [1, 1]], (1, 1)),
             nodes([[4, 1], [3, 0]]),
-            Infeasible((0, 1), 2, 1, 1, (0,), Shortage(0, 5, 4, with_room=True)),
+            Infeasible((0, 1), 2, 1, 1, (0,), AmountShortage(0, 5, 4, with_room=True)),
             id="too little of it on the nodes with room for one of the tasks",
         ),
         pytest.param(
@@ -60,7 +60,7 @@ def infeasible(asks: Gang, room: OpenNodes, cells_max: int = PLENTY) -> Infeasib
         pytest.param(
             gang([[2, 1], [1, 2]], (1, 1)),
             nodes([[2, 2], [1, 1]]),
-            Infeasible((0, 1), 2, 1, 1, (0, 1), Shortage(0, 3, 2, with_room=True)),
+            Infeasible((0, 1), 2, 1, 1, (0, 1), AmountShortage(0, 3, 2, with_room=True)),
             id="each resource alone would do on the nodes that are open",
         ),
         pytest.param(
@@ -72,13 +72,13 @@ def infeasible(asks: Gang, room: OpenNodes, cells_max: int = PLENTY) -> Infeasib
         pytest.param(
             gang([[1], [3]], (4, 4)),
             nodes([[5], [2], [9]], [[True, False], [True, False], [False, True]]),
-            Infeasible((1,), 4, 3, 7, (0,), Shortage(0, 12, 9, with_room=False)),
+            Infeasible((1,), 4, 3, 7, (0,), AmountShortage(0, 12, 9, with_room=False)),
             id="one role does not fit by itself",
         ),
         pytest.param(
             gang([[1], [3], [9]], (1, 1, 1)),
             nodes([[3], [9]], kinds=3),
-            Infeasible((0, 1, 2), 3, 2, 2, (0,), Shortage(0, 13, 12, with_room=False)),
+            Infeasible((0, 1, 2), 3, 2, 2, (0,), AmountShortage(0, 13, 12, with_room=False)),
             id="any two roles fit, and not all three",
         ),
         pytest.param(
@@ -90,25 +90,25 @@ def infeasible(asks: Gang, room: OpenNodes, cells_max: int = PLENTY) -> Infeasib
         pytest.param(
             gang([[1], [3]], (4, 2), 3, minima=(0, 1)),
             nodes([[3]]),
-            Infeasible((0, 1), 3, 2, 2, (0,), Shortage(0, 5, 3, with_room=False)),
+            Infeasible((0, 1), 3, 2, 2, (0,), AmountShortage(0, 5, 3, with_room=False)),
             id="but one of the large ones is among those that it needs",
         ),
         pytest.param(
             gang([[1], [3], [2]], (1, 1, 1), roles=(0, 1, 1)),
             nodes([[4], [1]], kinds=3),
-            Infeasible((1,), 2, 1, 2, (0,), Shortage(0, 5, 4, with_room=True)),
+            Infeasible((1,), 2, 1, 2, (0,), AmountShortage(0, 5, 4, with_room=True)),
             id="a role with tasks of two kinds",
         ),
         pytest.param(gang([[0], [0]], (1, 1)), nodes([[0]]), None, id="tasks that ask for nothing"),
         pytest.param(
             gang([[1], [1]], (1, 1)),
             nodes([], kinds=2)._replace(free=np.zeros((0, 1), np.int64), open=np.zeros((0, 2), np.bool_)),
-            Infeasible((0,), 1, 0, 0, (0,), Shortage(0, 1, 0, with_room=False)),
+            Infeasible((0,), 1, 0, 0, (0,), AmountShortage(0, 1, 0, with_room=False)),
             id="no nodes",
         ),
     ],
 )
-def test_what_does_not_fit_together(asks: Gang, room: OpenNodes, found: Infeasible | None) -> None:
+def test_what_does_not_fit_together(asks: GangDemand, room: OpenNodes, found: Infeasible | None) -> None:
     said = infeasible(asks, room)
     if found is not None and found.shortage is not None:
         found = found._replace(resources=(found.shortage.resource,))
@@ -136,7 +136,7 @@ def test_all_roles_are_named_where_there_are_too_many_sets_of_them() -> None:
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[Gang, OpenNodes]:
+def problems(draw: st.DrawFn) -> tuple[GangDemand, OpenNodes]:
     kinds, count, resources = draw(st.integers(2, 4)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
     counts = [draw(st.integers(1, 2)) for _ in range(kinds)]
     counts = counts if sum(counts) <= 6 else [1] * kinds
@@ -148,10 +148,10 @@ def problems(draw: st.DrawFn) -> tuple[Gang, OpenNodes]:
     requests = [[draw(st.integers(0, 4)) for _ in range(resources)] for _ in range(kinds)]
     free = [[draw(st.integers(0, 8)) for _ in range(resources)] for _ in range(count)]
     is_open = [[draw(st.integers(0, 3)) > 0 for _ in range(kinds)] for _ in range(count)]
-    return Gang(np.array(requests), tuple(counts), tuple(roles), tuple(minima), missing), nodes(free, is_open)
+    return GangDemand(np.array(requests), tuple(counts), tuple(roles), tuple(minima), missing), nodes(free, is_open)
 
 
-def placements(asks: Gang, room: OpenNodes, roles: Sequence[int], columns: Sequence[int]) -> list[Ints]:
+def placements(asks: GangDemand, room: OpenNodes, roles: Sequence[int], columns: Sequence[int]) -> list[Ints]:
     """How many tasks of each role are placed, in each way to place tasks of these roles."""
     tasks = [kind for kind, count in enumerate(asks.counts) for _ in range(count) if asks.roles[kind] in roles]
     found = []
@@ -170,7 +170,7 @@ def placements(asks: Gang, room: OpenNodes, roles: Sequence[int], columns: Seque
     return found
 
 
-def counted(asks: Gang, roles: Sequence[int], placed: Ints) -> tuple[int, int]:
+def counted(asks: GangDemand, roles: Sequence[int], placed: Ints) -> tuple[int, int]:
     """How many of the placed tasks count towards what is needed of these roles, and how many that are."""
     of_role = np.bincount(asks.roles, asks.counts, len(asks.minima)).astype(int)
     minima = np.array([least if role in roles else 0 for role, least in enumerate(asks.minima)])
@@ -180,7 +180,7 @@ def counted(asks: Gang, roles: Sequence[int], placed: Ints) -> tuple[int, int]:
     return int(np.minimum(placed, minima).sum() + min(beyond, total - minima.sum())), int(total)
 
 
-def fits(asks: Gang, room: OpenNodes, roles: Sequence[int], columns: Sequence[int]) -> bool:
+def fits(asks: GangDemand, room: OpenNodes, roles: Sequence[int], columns: Sequence[int]) -> bool:
     return any(
         placed == total
         for way in placements(asks, room, roles, columns)
@@ -190,7 +190,7 @@ def fits(asks: Gang, room: OpenNodes, roles: Sequence[int], columns: Sequence[in
 
 @settings(deadline=None, max_examples=examples(60))
 @given(problems())
-def test_what_is_named_does_not_fit_and_each_smaller_set_of_roles_does(problem: tuple[Gang, OpenNodes]) -> None:
+def test_what_is_named_does_not_fit_and_each_smaller_set_of_roles_does(problem: tuple[GangDemand, OpenNodes]) -> None:
     asks, room = problem
     found = infeasible(asks, room)
     columns, everyone = range(asks.requests.shape[1]), range(len(asks.minima))
@@ -212,7 +212,7 @@ def test_what_is_named_does_not_fit_and_each_smaller_set_of_roles_does(problem: 
 
 @settings(deadline=None, max_examples=examples(60))
 @given(problems())
-def test_amounts_that_are_named_are_true(problem: tuple[Gang, OpenNodes]) -> None:
+def test_amounts_that_are_named_are_true(problem: tuple[GangDemand, OpenNodes]) -> None:
     asks, room = problem
     found = infeasible(asks, room)
     if found is None or found.shortage is None:
@@ -232,7 +232,7 @@ def test_amounts_that_are_named_are_true(problem: tuple[Gang, OpenNodes]) -> Non
     assert found.shortage.needed == least > found.shortage.free
 
 
-def _is_enough(asks: Gang, roles: Sequence[int], some: Sequence[int]) -> bool:
+def _is_enough(asks: GangDemand, roles: Sequence[int], some: Sequence[int]) -> bool:
     placed = np.bincount([asks.roles[kind] for kind in some], minlength=len(asks.minima)).astype(np.int64)
     have, total = counted(asks, roles, placed)
     return have == total

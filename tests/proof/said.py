@@ -13,7 +13,8 @@ from vsched.settings.proving import facts_of
 def said(text: str, decisions: str, policy: Policy) -> dict[str, list[str]]:
     """Violations by rule, of decisions one a line.
 
-    ``bind a.0 n1``, ``keep a.0 n1`` (room for a pod that waits), ``evict b.0 preempt ns/a`` (for that job).
+    ``bind a.0 n1``, ``keep a.0 n1`` (room for a pod that waits), ``evict b.0 preempt ns/a`` (for that job), ``move b.0
+    n2 ns/a`` (to that node).
     """
     snapshot = mirror(manifests(text)).snapshot(NOW)
     tasks: dict[str, Task] = {
@@ -31,6 +32,10 @@ def said(text: str, decisions: str, policy: Policy) -> dict[str, list[str]]:
             case ["evict", pod, action, job]:
                 task = tasks[pod]
                 evictions.append(Evict(task.uid, task.namespace, pod, task.node, task.job, action, job))
+            case ["move", pod, node, job]:
+                task = tasks[pod]
+                about = task.uid, task.namespace, pod, task.node, task.job, "consolidate", job
+                evictions.append(Evict(*about, to=node))
             case []:
                 pass
             case _:

@@ -42,6 +42,11 @@ SHORT_OF_IT = (
     "job ns/late min=1 queue=b phase=Running\npods ns/late 1 cpu=1 on=n1\npods ns/late 1 cpu=1\n"
     "job ns/high min=1 pods=1 cpu=1 queue=b class=high phase=Inqueue"
 )
+MOVING = policy_of(GANG, PLACE, actions="enqueue, allocate, consolidate, backfill")
+MOVE = (
+    "node n1 cpu=4\nnode n2 cpu=2\njob ns/a phase=Running\npods ns/a 1 cpu=2 on=n1 owned\n"
+    "job ns/want min=1 pods=1 cpu=4 phase=Inqueue\n"
+)
 TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\nkeep high.1 n1\n"
 
 
@@ -384,6 +389,78 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
         ),
         pytest.param(
             NODE + HELD_UP.replace("cpu:2", "cpu:9"), "", PLAIN, set(), id="nor if it is to be admitted for more"
+        ),
+        # -- moves
+        pytest.param(MOVE, "move a.0 n2 ns/want\nkeep want.0 n1", MOVING, set(), id="a pod is moved for a job"),
+        pytest.param(
+            MOVE.replace("owned", ""),
+            "move a.0 n2 ns/want\nkeep want.0 n1",
+            MOVING,
+            {"moves: moved pods are made again"},
+            id="a pod that nobody makes again is not moved",
+        ),
+        pytest.param(
+            MOVE.replace("node n2", "node n2 cordoned"),
+            "move a.0 n2 ns/want\nkeep want.0 n1",
+            MOVING,
+            {"moves: moved pods are made again"},
+            id="nor to a node that takes nobody",
+        ),
+        pytest.param(
+            MOVE,
+            "move a.0 n1 ns/want\nkeep want.0 n1",
+            MOVING,
+            {"moves: moved pods are made again", "moves: moved pods have a place now"},
+            id="nor to where it is",
+        ),
+        pytest.param(
+            MOVE.replace("node n2 cpu=2", "node n2 cpu=1"),
+            "move a.0 n2 ns/want\nkeep want.0 n1",
+            MOVING,
+            {"moves: moved pods have a place now"},
+            id="nor to a node without room for it",
+        ),
+        pytest.param(
+            MOVE + "pods ns/b 1 cpu=2 on=n2 leaving",
+            "move a.0 n2 ns/want\nkeep want.0 n1",
+            MOVING,
+            {"moves: moved pods have a place now"},
+            id="nor to room that another has yet to leave",
+        ),
+        pytest.param(
+            MOVE + "job ns/b phase=Inqueue\npods ns/b 1 cpu=1",
+            "bind b.0 n2\nmove a.0 n2 ns/want\nkeep want.0 n1",
+            MOVING,
+            {"moves: moved pods have a place now"},
+            id="nor to room that another one gets",
+        ),
+        pytest.param(
+            MOVE,
+            "move a.0 n2 ns/want",
+            MOVING,
+            {"victims: takers are complete"},
+            id="nor for a job that gets no room",
+        ),
+        pytest.param(
+            MOVE.replace("cpu=4 phase", "cpu=2 phase"),
+            "move a.0 n2 ns/want\nkeep want.0 n1",
+            MOVING,
+            {"victims: nobody leaves in vain", "work: nothing that fits waits"},
+            id="nor for one that fits beside it",
+        ),
+        pytest.param(
+            MOVE.replace("owned", "owned volcano.sh/preemptable=false"),
+            "move a.0 n2 ns/want\nkeep want.0 n1",
+            MOVING,
+            {"victims: victims may leave"},
+            id="nor if it is not preemptable",
+        ),
+        pytest.param(
+            MOVE + "pdb ns/guard selector=job:a allowed=0",
+            "move a.0 n2 ns/want\nkeep want.0 n1",
+            MOVING,
+            {"victims: budgets hold"},
+            id="nor against a budget",
         ),
         # -- order
         pytest.param(

@@ -16,6 +16,8 @@ from tests.support.plans import NOW, manifests, mirror, policy_of
 from tests.support.taking import taking
 from vsched.actions import room
 from vsched.actions import taking as actions_taking
+from vsched.actions.consolidation.movers import Movers
+from vsched.actions.consolidation.trial import MoveTrial
 from vsched.actions.eviction_order import EvictionOrder
 from vsched.actions.promises import Promises
 from vsched.actions.victim_search import PreemptSearch, ReclaimSearch, VictimSearch
@@ -52,6 +54,11 @@ RECLAIMING = (
 FULL = (
     "class high 9\nnode n1 cpu=4\nqueue q\njob ns/high min=1 pods=1 cpu=1 queue=q class=high phase=Inqueue\n"
     "job ns/low min=1 queue=q phase=Running\n"
+)
+MOVE = policy_of("priority gang", PLACE, actions="enqueue, allocate, consolidate, backfill")
+MOVING = (
+    "node n1 cpu=4\nnode n2 cpu=1\nnode n3 cpu=2 taint=dedicated:yes\njob ns/a phase=Running\n"
+    "pods ns/a 1 cpu=2 on=n1 started=3600 tolerates=dedicated owned\njob ns/want min=1 pods=1 cpu=4 phase=Inqueue"
 )
 allocate: Any = import_module("vsched.actions.allocate")
 
@@ -237,6 +244,16 @@ FAULTS = {
             "job ns/small min=1 pods=1 cpu=1 minResources=cpu:1 phase=Pending",
             policy_of("priority gang", f"overcommit {PLACE}"),
         ),
+    ),
+    "a pod is moved to where there is no room": Fault(
+        [(MoveTrial, "places", always([1])), (MoveTrial, "likely", always(None))],
+        "moves: moved pods have a place now",
+        Case(MOVING, MOVE),
+    ),
+    "a pod is moved that nobody makes again": Fault(
+        [(Movers, "_row_of", lambda self, task: self._session.nodes.statics.row.get(task.node))],
+        "moves: moved pods are made again",
+        Case(MOVING.replace("owned", "").replace("node n2 cpu=1", "node n2 cpu=2"), MOVE),
     ),
     "what fits waits": Fault([(allocate, "JobTurns", always(()))], "work: nothing that fits waits", "default"),
     "queues give in the order of their names": Fault(

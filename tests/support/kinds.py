@@ -57,9 +57,16 @@ POLICIES: Mapping[str, Sequence[Policy]] = {
         policy_from(NEAR % ("enqueue, allocate, reclaim, preempt, backfill", "capacity")),
     ),
     "usage": (policy_from(LOADED),),
+    "moving": (
+        taking(
+            "enqueue, allocate, consolidate, preempt, reclaim, backfill", GANG, f"drf-P eviction-cost {PLACE} capacity"
+        ),
+        taking("enqueue, allocate, consolidate, backfill", GANG, f"drf {PLACE} proportion"),
+        taking("consolidate, allocate, preempt, consolidate, backfill", CALM, f"drf-P {PLACE}"),
+    ),
 }
 KINDS = tuple(POLICIES)
-TAKING = frozenset({"preempt", "reclaim", "gangs", "flat", "tree", "usage"})
+TAKING = frozenset({"preempt", "reclaim", "gangs", "flat", "tree", "usage", "moving"})
 
 
 class Case(NamedTuple):
@@ -157,5 +164,7 @@ def _job(
             node = random.choice(able)
             free[node] = [has - part for has, part in zip(free[node], asked, strict=True)]
             line += f" on={node}" + (" leaving" if leaving and random.random() < 0.3 else "")
+            if kind == "moving":
+                line += f" started={random.choice([60, 3600, 3600, 7200])}" + " owned" * (random.random() < 0.8)
         lines.append(line)
     return lines

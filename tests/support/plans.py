@@ -16,6 +16,7 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 1 cpu=1 on=n1 scheduled=30 labels=app:web
     pods ns/train 1 cpu=1 on=n1 unlabelled unready started=60
     pods ns/train 1 cpu=1 on=nowhere untaken
+    pods ns/train 1 cpu=1 on=n1 owned
     pods ns/train 1 cpu=1 on=n1 askedAgo=9 asked=reclaim~for~ns/a,~until~2027-01-15T08:10:00Z
     pods ns/train 1 cpu=1 on=n1 succeeded restart=Never started=90 ended=30 deadline=600
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
@@ -32,7 +33,8 @@ uses is no object; it is given to the plan beside them, and ``spread`` is of cpu
 ``apart`` from a job shares no node with the job's pods; one that is ``never`` has the preemption policy of that
 name. One that is ``untaken`` names its node itself, and the node has not taken it. With roles ``beyond``, a job has
 more than are read, so it waits. A ``claim`` is a
-PersistentVolumeClaim; an ``ebs`` is a volume that is not supported.
+PersistentVolumeClaim; an ``ebs`` is a volume that is not supported. Pods that are ``owned`` have a controller that
+makes new ones in their place.
 Sub-groups are told apart by a label; their size, and how many of them the job needs, follow.
 """
 
@@ -400,6 +402,9 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
         "annotations": annotations,
         "creationTimestamp": _stamp(fields),
     }
+    if "owned" in switches:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": job, "uid": f"{key}-owner", "controller": True}
+        metadata["ownerReferences"] = [owner]
     tolerations = [{"key": name, "operator": "Exists"} for name in fields.get("tolerates", "").split(",") if name]
     spec: Manifest = {
         "schedulerName": "vsched",

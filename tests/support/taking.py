@@ -150,8 +150,8 @@ class Busy:
         self._copies += 1
         copy: Any = orjson.loads(orjson.dumps(pod))
         copy["metadata"].pop("deletionTimestamp", None)
-        name = copy["metadata"]["name"].partition("+")[0]
-        copy["metadata"] |= {"name": f"{name}+{self._copies}", "uid": f"copy-{self._copies}"}
+        name = copy["metadata"]["name"].partition("~")[0]
+        copy["metadata"] |= {"name": f"{name}~{self._copies}", "uid": f"copy-{self._copies}"}
         copy["spec"].pop("nodeName", None)
         copy["status"] = {"phase": "Pending"}
         self._pods[copy["metadata"]["uid"]] = copy

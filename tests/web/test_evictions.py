@@ -64,6 +64,13 @@ def evict(uid: str = "u1", action: str = "preempt", beneficiary: str = "ns/big")
             words.moved_off("shuffle"),
             id="nobody takes its room",
         ),
+        pytest.param(
+            replace(evict(action="consolidate"), to="n2"),
+            job("small"),
+            job("big", priority=1),
+            words.moved_to("n2"),
+            id="it is moved",
+        ),
         pytest.param(evict(), None, None, "preempt makes room", id="jobs that are not known any more"),
     ],
 )

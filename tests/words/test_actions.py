@@ -180,6 +180,13 @@ SAID: list[tuple[str, str]] = [
     (proof.budget_exceeded(2, "ns/guard", 1), "2 pods of budget ns/guard leave, of 1"),
     (proof.in_two_budgets("ns/a.0"), "ns/a.0 is in two budgets"),
     (
+        proof.moved_wrongly("ns/a.0", "n2", proof.NOT_MADE_AGAIN),
+        "ns/a.0 is moved to n2, and no controller makes a new one for another node",
+    ),
+    (proof.moved_wrongly("ns/a.0", "n9", proof.NO_PLACE), "ns/a.0 is moved to n9, which is no node"),
+    (proof.moved_wrongly("ns/a.0", "n1", proof.SAME_NODE), "ns/a.0 is moved to n1, which it leaves"),
+    (proof.too_much_moved("cpu 2", "n2"), "cpu 2 is moved to n2, which has less idle"),
+    (
         proof.loses_pods("ns/a", {"reclaim", "preempt"}, proof.LEAVES_IN_PART),
         "ns/a loses pods to preempt, reclaim, and leaves in part, and says that it leaves as a whole",
     ),

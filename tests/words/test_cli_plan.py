@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from vsched.cli.plan.buy import words as buy
+from vsched.cli.plan.moving import words as moving
 from vsched.cli.plan.words import flags, objects, pages
 
 SENTENCES = [
+    # cli/plan/moving/words
+    (moving.NOT_WITH_BUY, "--consolidate, --buy: give one of them"),
+    (moving.NOT_BY_ITSELF, "the policy would not make these moves by itself: it has no action consolidate"),
+    (moving.EXTENDER_NOT_CALLED, "the extender is not called: it may refuse these nodes"),
+    (
+        moving.no_job("team/trian", "(did you mean 'team/train'?)"),
+        "--consolidate: there is no job 'team/trian' (did you mean 'team/train'?)",
+    ),
+    (moving.would_start("team/train", 1), "team/train would start after 1 move"),
+    (moving.without_moves("team/train", "it waits for nothing"), "team/train: it waits for nothing"),
+    (moving.lost_work("2h"), "2h of work"),
+    (moving.PAUSES_JOB, "its job pauses until the new pod runs"),
+    (moving.asked_first("5m"), "is asked to end first, for 5m at most"),
+    (moving.starts_on(2, "n1"), "2 pods on n1"),
     # cli/plan/buy/words
     (buy.gangs_lack(0), "no gang lacks its minimum"),
     (buy.gangs_lack(1), "1 gang lacks its minimum"),
@@ -216,6 +231,7 @@ SENTENCES = [
     (pages.decides_nothing(2, 3), "Cycle 2 of 3 decides nothing."),
     (pages.decisions(2, 3), "Decisions of cycle 2 of 3"),
     (pages.OWN_VOLUMES, "with volumes and devices of their own"),
+    (pages.moves_to("consolidate", "n2"), "consolidate to n2"),
     (pages.asked_to_end_within("10m"), "asked to end within 10m: "),
     (pages.ASKED_TO_END, "asked to end: "),
     (pages.new_volume("data"), "a new volume for data"),

@@ -355,6 +355,7 @@ SAID: list[tuple[str, str]] = [
     ),
     (victims.UNNEEDED, "its resources are no longer needed"),
     (victims.EVICTION_REFUSED, "the API server refuses its eviction"),
+    (victims.NO_OTHER_PLACE, "no other node has room for it any more"),
     (victims.leaving_by_themselves([("ns/a.0", ANSWERED)]), "ns/a.0 is done, expected at 14:00:00 UTC"),
     (
         victims.leaving_by_themselves([("ns/a.0", SILENT), ("ns/a.1", SILENT)]),

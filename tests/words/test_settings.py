@@ -22,6 +22,7 @@ SENTENCES = [
     (policy.ACTION_NAME_MISSING, "missing; expected the name of an action"),
     (policy.unknown_plugin("gangs", "; did you mean 'gang'?"), "unknown plugin 'gangs'; did you mean 'gang'?"),
     (policy.no_score("gang"), "gang gives queues no score in this policy"),
+    (policy.without_plugin("fragmentation"), "the policy has no plugin fragmentation"),
     (policy.arguments_not_read("unknown action 'shuffle'"), "unknown action 'shuffle'; its arguments are not read"),
     (policy.action_not_yet("elect"), "action 'elect' does not exist in vsched yet"),
     (policy.unknown_action("shufle", "; did you mean 'shuffle'?"), "unknown action 'shufle'; did you mean 'shuffle'?"),

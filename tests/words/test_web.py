@@ -98,6 +98,8 @@ SENTENCES = [
     (answers.POLICY_OF_RECORDING, "the policy of the recording"),
     # web/words/evictions
     (evictions.by_arbitration("b", "a"), "arbitration among namespaces evicts from b for a"),
+    (evictions.moved_to("n2"), "it makes room, and has room itself on n2"),
+    (evictions.defragments("n2"), "free devices stay usable that way, and it has room on n2"),
     (evictions.moved_off("shuffle"), "shuffle moves it off this node, for no other pod"),
     (evictions.makes_room("preempt"), "preempt makes room"),
     (evictions.OF_ITS_JOB, "another pod of its own job goes first"),

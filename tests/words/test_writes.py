@@ -33,6 +33,12 @@ SENTENCES = [
     (writes.not_bound("it is gone"), "not bound: it is gone"),
     (writes.evicted_from("n1", "preempted by team/train"), "Evicted from n1: preempted by team/train"),
     (writes.pods_evicted("preempted by team/train"), "Pods evicted: preempted by team/train"),
+    (writes.makes_room_for("team/train"), "moved to make room for team/train"),
+    (writes.DEFRAGMENTS, "moved so that free devices stay usable"),
+    (
+        writes.has_room_on(writes.makes_room_for("team/train"), "n2"),
+        "moved to make room for team/train; it has room on n2",
+    ),
     (
         writes.evict_each_other("team/b", 5),
         "evicts pods of team/b, which evicted its own: neither may evict the other's for 5 s",

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from vsched.model.plan import Evict
+from vsched.writes import words
 from vsched.writes.bodies import disruption_write
 
 
@@ -23,3 +24,10 @@ def test_an_evicted_pod_is_told(beneficiary: str, whom: str, told: str) -> None:
     write = disruption_write(Evict("uid", "ns", "a", "n1", "ns/old", "reclaim", beneficiary, whom=whom), 0.0)
 
     assert orjson.loads(write.body or b"")["status"]["conditions"][0]["message"] == told
+
+
+def test_a_pod_that_is_moved_is_told_where_there_is_room_for_it() -> None:
+    write = disruption_write(Evict("uid", "ns", "a", "n1", "ns/old", "consolidate", "ns/new", to="n2"), 0.0)
+
+    message = orjson.loads(write.body or b"")["status"]["conditions"][0]["message"]
+    assert message == words.has_room_on(words.makes_room_for("ns/new"), "n2")

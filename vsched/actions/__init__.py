@@ -5,6 +5,7 @@ from __future__ import annotations
 from vsched.actions.allocate import allocate
 from vsched.actions.assigning import AllocateArgs
 from vsched.actions.backfill import backfill
+from vsched.actions.consolidate import ConsolidateArgs, consolidate
 from vsched.actions.enqueue import enqueue
 from vsched.actions.gang_search import GANG_PREEMPT, GANG_RECLAIM, GangArgs, GangReclaimArgs
 from vsched.actions.gangs import gangpreempt, gangreclaim
@@ -15,6 +16,7 @@ from vsched.actions.reclaim import reclaim
 from vsched.actions.shuffle import shuffle
 from vsched.actions.victim_search import ReclaimArgs
 from vsched.framework.registry import Action
+from vsched.model.plan import CONSOLIDATE
 
 ACTIONS: tuple[Action, ...] = (
     Action("enqueue", enqueue, OrderingArgs, timeless=True, by_class=True),
@@ -24,5 +26,6 @@ ACTIONS: tuple[Action, ...] = (
     Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True, by_class=True),
     Action(GANG_RECLAIM, gangreclaim, GangReclaimArgs, timeless=True, by_class=True),
     Action("backfill", backfill, PlacingArgs, timeless=True, by_class=True),
+    Action(CONSOLIDATE, consolidate, ConsolidateArgs, by_class=True),
     Action("shuffle", shuffle),
 )

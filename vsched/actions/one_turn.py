@@ -6,10 +6,12 @@ from vsched.actions.assigning import place_until_ready
 from vsched.actions.blocked import PendingTasks, explain_gang_limit, is_blocked, may_start, note_cluster_room
 from vsched.actions.pending import to_place
 from vsched.actions.places import place_close
+from vsched.actions.placing import PlacingGoal
 from vsched.actions.planning import plan_start
 from vsched.actions.sharing import place_sharing
 from vsched.actions.subgroups import place_in_groups
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 
@@ -27,6 +29,28 @@ def take_turn(session: Session, queue: Queue, job: JobView, tasks: PendingTasks)
         return again
 
 
+def place_tasks(
+    session: Session,
+    queue: Queue,
+    job: JobView,
+    tasks: PendingTasks,
+    statement: Statement,
+    goal: PlacingGoal | None = None,
+) -> None:
+    """Place tasks of one job on nodes that may be chosen at present, together where the job asks for that.
+
+    A ``goal`` stands in place of the whole job's where tasks go one by one.
+    """
+    if job.sub_groups is not None:
+        place_in_groups(session, queue, job, job.sub_groups, tasks, statement)
+    elif job.spec.topology is not None:
+        place_close(session, queue, job, tasks, statement)
+    elif job.job.claiming:
+        place_sharing(session, queue, job, tasks, statement)
+    else:
+        place_until_ready(session, queue, job, tasks, statement, goal)
+
+
 def plan_first(session: Session, queue: Queue, job: JobView) -> None:
     """Plan the start of the first job of a queue that gets no turns, as the queue holds all that it deserves."""
     if session.reserved.planned is not None:
@@ -42,14 +66,7 @@ def try_turn(session: Session, queue: Queue, job: JobView, tasks: PendingTasks) 
     with session.statement() as statement:
         if is_blocked(session, queue, job, tasks):
             return False
-        if job.sub_groups is not None:
-            place_in_groups(session, queue, job, job.sub_groups, tasks, statement)
-        elif job.spec.topology is not None:
-            place_close(session, queue, job, tasks, statement)
-        elif job.job.claiming:
-            place_sharing(session, queue, job, tasks, statement)
-        else:
-            place_until_ready(session, queue, job, tasks, statement)
+        place_tasks(session, queue, job, tasks, statement)
         is_ready = session.plugins.job_ready(job)
         if is_ready and (job.sub_groups is None or job.sub_groups.are_whole(statement.tasks)):
             statement.commit()

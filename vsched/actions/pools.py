@@ -242,7 +242,7 @@ class Pools:
         self._session = session
         self._pools: dict[Hashable, CandidatePool] = {}
         actions = session.policy.actions
-        self.allocate_follows = "allocate" in actions[actions.index(action) :]
+        self.allocate_follows = action in actions and "allocate" in actions[actions.index(action) :]
         """Whether ``allocate`` runs after the action, and makes the placements that need no victims."""
         self._reserved: dict[str, list[LedgerEntry]] = {}
         """By job: placements that need no victims, which are reserved until the action ends."""

@@ -66,7 +66,7 @@ def _moves(session: Session, trial: Statement, job: JobView, task: Task, row: in
     queue = session.snapshot.queues.get(job.queue)
     if task.unsupported or job.job.unsupported:
         return False  # the running pod is fine, but a new one like it would not be scheduled
-    if queue is None or not (task.best_effort or _may_have_again(session, queue, task)):
+    if queue is None or not (task.best_effort or may_have_again(session, queue, task)):
         return False
     successor = task.moved(Status.PENDING, "")
     choice = choose_close(session, job, (successor,), lambda: session.node_selection.choose(successor, besides=row))
@@ -76,7 +76,7 @@ def _moves(session: Session, trial: Statement, job: JobView, task: Task, row: in
     return True
 
 
-def _may_have_again(session: Session, queue: Queue, task: Task) -> bool:
+def may_have_again(session: Session, queue: Queue, task: Task) -> bool:
     """Whether the queue may hold the task again, by the same rules as in ``allocate``."""
     if session.plugins.overused(queue):
         return False

@@ -102,7 +102,7 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
                 attempt.reserve()
                 return True
             while attempt.is_sound:
-                if not _could_take_back(session, pools, search.job, statement):
+                if not could_be_taken_back(session, pools, search.job, statement):
                     statement.commit()
                     search.job.gained = search.action
                     pools.rely(search.job)
@@ -113,7 +113,9 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
     return False
 
 
-def _could_take_back(session: Session, pools: Pools, job: JobView, statement: Statement) -> bool:
+def could_be_taken_back(session: Session, pools: Pools, job: JobView, statement: Statement) -> bool:
+    """Whether another waiting job could keep this one from its minimum, where this statement placed tasks of it."""
+
     def rehearse(search: VictimSearch) -> Rehearsal:
         tries = (_rehearse(session, search, pools, job) for search in search.in_turn())
         return next((found for found in tries if found.has_room), NO_ROOM)

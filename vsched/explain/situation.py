@@ -90,7 +90,7 @@ def _edit_policy(policy: Policy, edit: PolicyEdit) -> Policy:
     if isinstance(edit, UseAction):
         if edit.action in policy.actions:
             return policy
-        # Reclaim and preempt belong before backfill; the next session allocates what they free.
+        # Actions that evict belong before backfill; the next session allocates what they free.
         first = [action for action in policy.actions if action in FIRST_ACTIONS[:2]]
         others = [action for action in policy.actions if action not in first]
         return msgspec.structs.replace(policy, actions=(*first, edit.action, *others))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from vsched.framework.callout import Callout
@@ -72,13 +74,15 @@ def run_actions(
     memo: Memo = NO_MEMO,
     *,
     by_span: bool = False,
+    actions: Sequence[str] | None = None,
 ) -> Session:
     """Open a session and run the policy's actions in order; returns the session, without building a report.
 
-    ``by_span``: spans of waiting jobs are left to the report, and not split into jobs.
+    ``by_span``: spans of waiting jobs are left to the report, and not split into jobs. ``actions`` run in place of all
+    that the policy has.
     """
     session = trace.timed("session", "open", _opened, snapshot, policy, registry, trace, callout, memo)
-    for name in policy.actions:
+    for name in policy.actions if actions is None else actions:
         trace.timed("action", name, _act, registry.actions[name], session)
     if not by_span:
         session.waiting.split_all()

@@ -49,6 +49,14 @@ class NamingPlugins(Protocol):
 
 
 @runtime_checkable
+class NeedsPlugins(Protocol):
+    """Arguments that have an effect only with certain plugins."""
+
+    def needed_plugins(self) -> Mapping[str, str]:
+        """Names of plugins by the key that needs them, as far as these keys are given."""
+
+
+@runtime_checkable
 class ReadsUsage(Protocol):
     """Arguments of a plugin that reads the measured usage of nodes."""
 

@@ -24,7 +24,7 @@ CELLS_OF_A_ROW = 32
 """A node that is looked at costs as much as so many vectors of counts (``assignment.assign``)."""
 
 
-class Gang(NamedTuple):
+class GangDemand(NamedTuple):
     """The tasks of a gang that wait, by kind, and how many of them it needs at once."""
 
     requests: Ints
@@ -48,7 +48,7 @@ class OpenNodes(NamedTuple):
     """bool[nodes, kinds]."""
 
 
-class Shortage(NamedTuple):
+class AmountShortage(NamedTuple):
     """A resource of which the nodes have too little for the tasks, whatever the way to place them."""
 
     resource: int
@@ -70,11 +70,11 @@ class Infeasible(NamedTuple):
     """How many tasks fit of those that the whole gang needs; None where it would cost too much to count."""
     resources: tuple[int, ...]
     """The fewest resources by which they do not fit; empty where too few nodes are open, or it is not known."""
-    shortage: Shortage | None
+    shortage: AmountShortage | None
     """None where there is enough of each resource in all."""
 
 
-def infeasible(gang: Gang, nodes: OpenNodes, cells_max: int) -> tuple[Infeasible | None, int]:
+def infeasible(gang: GangDemand, nodes: OpenNodes, cells_max: int) -> tuple[Infeasible | None, int]:
     """The smallest set of roles whose tasks do not fit on the nodes together, and what counting has cost.
 
     None where all fit, or where it would cost more than about ``cells_max`` (``assignment.assign``).
@@ -83,7 +83,7 @@ def infeasible(gang: Gang, nodes: OpenNodes, cells_max: int) -> tuple[Infeasible
     return _found(gang, search), cells_max - search.cells
 
 
-def _found(gang: Gang, search: _Search) -> Infeasible | None:
+def _found(gang: GangDemand, search: _Search) -> Infeasible | None:
     everyone = tuple(range(len(gang.minima)))
     columns = tuple(range(gang.requests.shape[1]))
     if search.fits(everyone, columns) is not False:
@@ -101,7 +101,7 @@ def _found(gang: Gang, search: _Search) -> Infeasible | None:
 class _Search:
     """Counts whether tasks of some roles fit, by some resources."""
 
-    def __init__(self, gang: Gang, nodes: OpenNodes, cells_max: int) -> None:
+    def __init__(self, gang: GangDemand, nodes: OpenNodes, cells_max: int) -> None:
         self._gang, self._nodes, self._differing = gang, nodes, _differing(gang, nodes)
         self.cells = cells_max
         """How much counting is left."""
@@ -155,7 +155,7 @@ class _Search:
         some = (some for size in range(len(columns) + 1) for some in combinations(columns, size))
         return next((one for one in some if self.fits(roles, one) is False), ())
 
-    def shortage(self, roles: Sequence[int]) -> Shortage | None:
+    def shortage(self, roles: Sequence[int]) -> AmountShortage | None:
         """The resource that is most short in all: on the nodes that are open to the tasks, else on those with room."""
         kinds = np.flatnonzero(np.isin(self._role_of, roles))
         is_open = self._nodes.open[:, kinds]
@@ -163,7 +163,7 @@ class _Search:
         room = _room(self._nodes, self._gang.requests[kinds], kinds, columns, self._count[kinds].tolist())
         for free, with_room in ((self._nodes.free[is_open.any(axis=1)], False), (room.free, True)):
             found = [
-                Shortage(column, needed, has, with_room)
+                AmountShortage(column, needed, has, with_room)
                 for column, has in enumerate(np.maximum(free, 0).sum(axis=0).tolist())
                 if (needed := self._least(roles, column)) > has
             ]
@@ -188,7 +188,7 @@ class _Search:
             yield from [int(self._gang.requests[kind, column])] * self._gang.counts[kind]
 
 
-def _differing(gang: Gang, nodes: OpenNodes) -> OpenNodes:
+def _differing(gang: GangDemand, nodes: OpenNodes) -> OpenNodes:
     """The nodes that are open to any of the tasks; of equal ones, only so many as there are tasks."""
     rows = np.flatnonzero(nodes.open.any(axis=1))
     seen = np.ascontiguousarray(np.hstack([nodes.free, nodes.open])[rows])

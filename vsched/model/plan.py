@@ -35,6 +35,10 @@ WALL_TIME = "wall-time"
 """The ``action`` of evictions of jobs whose wall time is over."""
 
 
+CONSOLIDATE = "consolidate"
+"""The ``action`` of evictions of pods that are moved: each is to have another place when it leaves."""
+
+
 class Evict(msgspec.Struct, frozen=True):
     """Evict a pod in favour of another job, the beneficiary."""
 
@@ -52,6 +56,8 @@ class Evict(msgspec.Struct, frozen=True):
     """Whether its responders are asked, by an EvictionRequest."""
     whom: str = ""
     """How sentences name the beneficiary; empty where by its key."""
+    to: str = ""
+    """The node that has room for the pod's successor now, where the pod is moved; else empty."""
 
     @property
     def asks(self) -> bool:

@@ -17,6 +17,7 @@ class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
 
     name = "cdp"
     protects_absolutely = True
+    judges_moves = True
 
     def open(self, context: SessionContext) -> None:
         """Keep the time of the cycle."""

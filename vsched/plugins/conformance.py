@@ -20,6 +20,7 @@ class Conformance(Plugin[NoArgs], Preemptable, Reclaimable):
     timeless = True
     votes_by_kind = True
     protects_absolutely = True
+    judges_moves = True
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """All candidates except critical pods and pods of the system namespace."""

@@ -21,6 +21,8 @@ Sums = Counter[int]
 """Amounts by column, 0 where there is none."""
 TAKING = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})
 """Actions that evict pods for others."""
+MOVING = frozenset({"consolidate"})
+"""Actions that move pods to other nodes, so that a job gets their room."""
 WHOLE = frozenset({"gangpreempt", "gangreclaim"})
 """Those by which a whole gang may have to leave."""
 
@@ -88,12 +90,16 @@ class Cycle:
             self.placed[self.tasks[uid].job][uid] = node
         self.victims: dict[str, list[Task]] = {}
         """By the job that they leave for: the pods that were evicted for others, in the order decided."""
-        for eviction, task in self.takings():
-            self.victims.setdefault(eviction.beneficiary, []).append(task)
+        for eviction, task in self.takings(moves=True):
+            if eviction.beneficiary or eviction.action in TAKING:  # pods are moved for nobody as well
+                self.victims.setdefault(eviction.beneficiary, []).append(task)
+        self.moved_to = _turned({one.uid: one.to for one in self.evicted.values() if one.to})
+        """By node: uids of pods that are moved there: it has room for their successors."""
 
-    def takings(self) -> Iterator[tuple[Evict, Task]]:
-        """The evictions for others, in the order decided."""
-        return ((one, self.tasks[one.uid]) for one in self.evicted.values() if one.action in TAKING)
+    def takings(self, *, moves: bool = False) -> Iterator[tuple[Evict, Task]]:
+        """The evictions for others, in the order decided; with ``moves``, also of pods that are moved for others."""
+        actions = TAKING | MOVING if moves else TAKING
+        return ((one, self.tasks[one.uid]) for one in self.evicted.values() if one.action in actions)
 
     @property
     def has_more_on_paper(self) -> bool:

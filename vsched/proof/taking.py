@@ -13,7 +13,7 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof import words
-from vsched.proof.cycle import TAKING, WHOLE, Cycle, Sums
+from vsched.proof.cycle import MOVING, TAKING, WHOLE, Cycle, Sums
 from vsched.proof.minima import lacking, leaves_whole
 from vsched.proof.placement import is_bound_by_more
 from vsched.proof.queues import LIMITING, CycleQueues
@@ -88,7 +88,8 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
                 room[node][column] >= lost[node][column] for node in room.keys() & lost for column in asked[node]
             )
             names = [task.key for task in together]
-            in_vain = spared and is_within_limits(queues, key, together, holds)
+            moved = cycle.evicted[together[0].uid].action in MOVING  # queues hold what is moved in any case
+            in_vain = spared and (moved or is_within_limits(queues, key, together, holds))
             yield words.leaves_in_vain(names, key) if in_vain else ""
 
 
@@ -131,7 +132,8 @@ def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, CycleQueues, dict[str, S
         for uid in cycle.placed[key]:
             queues.count(holds, uid, int(uid in cycle.reserved))
         for task in cycle.victims[key]:
-            queues.count(holds, task.uid, -1)
+            if cycle.evicted[task.uid].action in TAKING:
+                queues.count(holds, task.uid, -1)
         yield key, queues, holds
 
 
@@ -160,6 +162,7 @@ def room_for(cycle: Cycle, key: str, nodes: Iterable[str], victims: Collection[s
     room, before = dict[str, Sums](), set(takewhile(lambda taker: taker != key, cycle.victims))
     for node in cycle.nodes.keys() & nodes:
         left, freed = cycle.idle[node].copy(), Sums()
+        subtract(left, cycle.sum_of(cycle.moved_to[node]).items())
         add(left, cycle.leaving[node].items())
         for uid in cycle.evicted_from[node]:
             eviction = cycle.evicted[uid]

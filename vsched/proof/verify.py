@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.proof import placement, queues, starting, taking, victims
+from vsched.proof import moving, placement, queues, starting, taking, victims
 from vsched.proof.cycle import Cycle, Facts
 
 Rule = Callable[[Cycle], Iterator[str]]
@@ -37,6 +37,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
         taking.queues_keep_what_they_deserve,
         taking.nobody_leaves_in_vain,
     ),
+    "moves": (moving.moved_pods_are_made_again, moving.moved_pods_have_a_place_now),
     "work": (starting.nothing_that_fits_waits,),
     "order": (taking.queues_give_in_turn,),
 }

@@ -22,9 +22,9 @@ def victims_may_leave(cycle: Cycle) -> Iterator[str]:
     """A victim holds its node, and nothing that it says itself, or that its PodGroup or queue says, protects it.
 
     Pods and PodGroups by ``volcano.sh/preemptable`` and ``vsched.io/preemptibility``; the cluster's own pods
-    (``conformance``), a cool-down (``cdp``), queues that are not ``reclaimable``.
+    (``conformance``), a cool-down (``cdp``), queues that are not ``reclaimable``. The same of pods that are moved.
     """
-    for eviction, task in cycle.takings():
+    for eviction, task in cycle.takings(moves=True):
         action, job = eviction.action, cycle.jobs.get(task.job)
         own = task.priority_class in SYSTEM_CLASSES or task.namespace == "kube-system"
         stays = job is not None and job.spec.preemptibility is Preemptibility.NONE

@@ -173,6 +173,23 @@ def loses_pods(job: str, actions: Iterable[str], why: str) -> str:
     return f"{job} loses pods to {', '.join(sorted(actions))}, and {why}"
 
 
+# -- those that are moved ------------------------------------------------------------------------------------------
+
+NOT_MADE_AGAIN = "and no controller makes a new one for another node"
+NO_PLACE = "which is no node"
+SAME_NODE = "which it leaves"
+
+
+def moved_wrongly(pod: str, node: str, why: str) -> str:
+    """It cannot be there (one of the above, or what a node forbids)."""
+    return f"{pod} is moved to {node or 'no node'}, {why}"
+
+
+def too_much_moved(amounts: str, node: str) -> str:
+    """More than is idle beside all others."""
+    return f"{amounts} is moved to {node}, which has less idle"
+
+
 # -- those whom victims leave for ---------------------------------------------------------------------------------
 
 GETS_NO_ROOM = "which gets no room"

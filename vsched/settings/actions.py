@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from vsched.framework.points.extension import QueueScore
-from vsched.framework.policy import NamingPlugins, Policy
+from vsched.framework.policy import NamingPlugins, NeedsPlugins, Policy
 from vsched.framework.registry import Registry
 from vsched.settings.names import ACTIONS_IN_THE_FIELD, PLUGINS_IN_THE_FIELD
 from vsched.settings.reading.arguments import read_arguments
@@ -100,10 +100,15 @@ def _check_plugins(
     args: msgspec.Struct, node: Node, path: str, policy: Policy, registry: Registry, problems: Problems
 ) -> None:
     """Report unknown plugins named in the arguments; a known plugin that the policy does not use is no mistake."""
-    if not isinstance(args, NamingPlugins) or not isinstance(node, Keyed):
+    if not isinstance(args, NamingPlugins | NeedsPlugins) or not isinstance(node, Keyed):
         return
     known = PLUGINS_IN_THE_FIELD | set(registry.plugins)
     lines = read_fields(node, type(args), path, Problems(problems.where)).lines
+    for key, plugin in args.needed_plugins().items() if isinstance(args, NeedsPlugins) else ():
+        if policy.plugin(plugin) is None:
+            problems.idle(lines[key], f"{path}.{key}", words.without_plugin(plugin))
+    if not isinstance(args, NamingPlugins):
+        return
     for key, plugin in args.named_plugins().items():
         if plugin not in known:
             problems.add(lines[key], f"{path}.{key}", words.unknown_plugin(plugin, did_you_mean(plugin, known)))

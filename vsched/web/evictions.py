@@ -108,6 +108,8 @@ def why(eviction: Evict, job: Job | None, beneficiary: Job | None) -> str:
     if eviction.action == ARBITRATE:
         waits = eviction.beneficiary.partition("/")[0]
         return words.by_arbitration(eviction.namespace, waits)
+    if eviction.to:
+        return words.moved_to(eviction.to) if eviction.beneficiary else words.defragments(eviction.to)
     if not eviction.beneficiary:
         return words.moved_off(eviction.action)
     if job is None or beneficiary is None:

@@ -226,7 +226,15 @@ def cause_of_eviction(eviction: Evict) -> str:
     if not eviction.asks_budgets:
         return words.WALL_TIME_IS_OVER
     whom = eviction.whom or eviction.beneficiary
+    if eviction.to:
+        return words.makes_room_for(whom) if whom else words.DEFRAGMENTS
     return f"{eviction.action} for {whom}" if whom else eviction.action
+
+
+def pod_cause_of_eviction(eviction: Evict) -> str:
+    """The same, and where there is room for the pod's successor if it is moved."""
+    cause = cause_of_eviction(eviction)
+    return words.has_room_on(cause, eviction.to) if eviction.to else cause
 
 
 def disruption_write(eviction: Evict, now: float) -> Write:
@@ -235,7 +243,7 @@ def disruption_write(eviction: Evict, now: float) -> Write:
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "PreemptionByScheduler",
-        "message": cause_of_eviction(eviction),
+        "message": pod_cause_of_eviction(eviction),
         "lastTransitionTime": time_stamp(now),
     }
     return pod_status_write(eviction.namespace, eviction.name, eviction.uid, {"conditions": [condition]})

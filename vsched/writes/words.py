@@ -94,6 +94,19 @@ def pods_evicted(why: str) -> str:
     return f"Pods evicted: {why}"
 
 
+def makes_room_for(job: str) -> str:
+    """A pod that is moved."""
+    return f"moved to make room for {job}"
+
+
+DEFRAGMENTS = "moved so that free devices stay usable"
+
+
+def has_room_on(cause: str, node: str) -> str:
+    """Where a pod that is moved has another place."""
+    return f"{cause}; it has room on {node}"
+
+
 def evict_each_other(other: str, seconds: float) -> str:
     return f"evicts pods of {other}, which evicted its own: neither may evict the other's for {seconds:g} s"
 

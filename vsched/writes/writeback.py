@@ -22,7 +22,7 @@ from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Withdraw
 from vsched.model.snapshot import Snapshot
 from vsched.together import together
 from vsched.writes import words
-from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_reference
+from vsched.writes.bodies import cause_of_eviction, pod_cause_of_eviction, pod_reference, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.writes.object_events import ObjectEvents
 from vsched.writes.precedence import Precedence
@@ -193,7 +193,7 @@ class Writeback:
     def evicted(self, eviction: Evict, group_uid: str) -> None:
         """Record an Event on a pod, and on its PodGroup where it has one, that names the beneficiary."""
         about = pod_reference(eviction.namespace, eviction.name, eviction.uid)
-        self.events.record(about, WARNING, "Evict", words.evicted_from(eviction.node, cause_of_eviction(eviction)))
+        self.events.record(about, WARNING, "Evict", words.evicted_from(eviction.node, pod_cause_of_eviction(eviction)))
         if group_uid:
             # The same message for all of its pods, so that they are one Event with a count.
             about = podgroup_reference(eviction.job, group_uid)
@@ -209,7 +209,7 @@ class Writeback:
         """Record an Event on a pod, and on its PodGroup where it has one, that it is asked to end by itself."""
         cause = cause_of_eviction(eviction)
         about = pod_reference(eviction.namespace, eviction.name, eviction.uid)
-        self.events.record(about, NORMAL, "EvictionRequested", words.asked_to_end(cause))
+        self.events.record(about, NORMAL, "EvictionRequested", words.asked_to_end(pod_cause_of_eviction(eviction)))
         if group_uid:
             about = podgroup_reference(eviction.job, group_uid)
             self.events.record(about, NORMAL, "EvictionRequested", words.pods_asked_to_end(cause))

@@ -12,7 +12,7 @@ from tests.support.plans import NOW
 from tests.support.taking import Busy, taking
 from vsched.framework.policy import Policy
 from vsched.framework.words.jobs import goes_once
-from vsched.framework.words.victims import EVICTION_REFUSED, UNNEEDED, leaving_by_themselves
+from vsched.framework.words.victims import EVICTION_REFUSED, NO_OTHER_PLACE, UNNEEDED, leaving_by_themselves
 from vsched.model.pods.cooperation import EvictionRequest
 
 PREEMPT = taking("allocate, preempt, backfill", "priority gang-P conformance", "predicates")
@@ -230,3 +230,27 @@ def test_nobody_is_asked_twice_nobody_needed_is_let_off_and_deadlines_are_kept(t
         else:
             assert uid not in evicted
             assert uid in withdrawn or NOW < report.due <= task.asked.deadline
+
+
+MOVED = asked(left=-5, reason="consolidate for x/want")
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        pytest.param("node n2 cpu=1", ([("old.0", 0.0)], []), id="goes while another node has room for it"),
+        pytest.param("", ([], [("old.0", NO_OTHER_PLACE)]), id="stays where none has room any more"),
+        pytest.param("node n2 cpu=1 cordoned", ([], [("old.0", NO_OTHER_PLACE)]), id="or none takes it"),
+    ],
+)
+def test_a_pod_that_is_moved(more: str, expected: object) -> None:
+    text = full(MOVED, want="nominated=n1 selector=zone:a").replace("node n1 cpu=1", "node n1 cpu=1 zone=a") + more
+    evictions, withdrawals, _ = decided(text)
+    assert (evictions, withdrawals) == expected
+
+
+def test_two_pods_that_are_moved_do_not_count_on_one_place() -> None:
+    text = full(MOVED, want="nominated=n1 selector=zone:a").replace("node n1 cpu=1", "node n1 cpu=2 zone=a")
+    text = text.replace("pods x/old 1", "pods x/old 2").replace("pods=1 cpu=1 nominated", "pods=1 cpu=2 nominated")
+    evictions, withdrawals, _ = decided(f"{text}\nnode n2 cpu=1")
+    assert (evictions, withdrawals) == ([("old.0", 0.0)], [("old.1", NO_OTHER_PLACE)])

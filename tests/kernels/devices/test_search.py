@@ -11,30 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.device_asks import ANY, A, H, claim, want
 from tests.support.devicesets import amounts, device, gpus, pool
 from vsched.kernels.devices.alike import search_once
 from vsched.kernels.devices.books import DeviceBooks, Holding
 from vsched.kernels.devices.inventory import Inventory, inventory_of
-from vsched.kernels.devices.matching import DeviceMatch
 from vsched.kernels.devices.search import ALL_DEVICES, Ask, ClaimAsk, DeviceSearchResult, Pick, search
-from vsched.model.claims.devices import Device, DeviceConstraint, DevicePool, DeviceSelector
+from vsched.model.claims.devices import Device, DeviceConstraint, DevicePool
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
 from vsched.model.pods.shape import Toleration
 
 NODES = NodeStatics([NodeAttributes("n1", {"zone": "a"}), NodeAttributes("n2", {"zone": "b"})])
-ANY = DeviceMatch(())
-
-
-def want(*expressions: str, **fields: Any) -> DeviceMatch:
-    return DeviceMatch(tuple(map(DeviceSelector, expressions)), **fields)
-
-
-def of_model(name: str, **fields: Any) -> DeviceMatch:
-    return want(f"device.attributes['gpu'].model == '{name}'", **fields)
-
-
-def claim(*requests: Ask | Sequence[Ask], constraints: Sequence[DeviceConstraint] = ()) -> ClaimAsk:
-    return ClaimAsk(tuple((one,) if isinstance(one, Ask) else tuple(one) for one in requests), tuple(constraints))
 
 
 def found(
@@ -60,8 +47,6 @@ MIXED = pool(
 )
 SAME = DeviceConstraint("gpu/numa")
 DIFFERENT = DeviceConstraint("gpu/numa", distinct=True)
-MODEL = "has(device.attributes['gpu'].model)"
-A, H = (want(f"{MODEL} && device.attributes['gpu'].model == '{name}'") for name in "ah")
 
 
 @pytest.mark.parametrize(

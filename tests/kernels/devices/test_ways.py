@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.kernels.devices.test_search import ANY, A, H, claim, of_model
+from tests.support.device_asks import ANY, A, H, claim, of_model
 from tests.support.devicesets import amounts, device, pool
 from vsched.kernels.devices.books import DeviceBooks, Holding
 from vsched.kernels.devices.inventory import inventory_of

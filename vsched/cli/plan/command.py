@@ -24,7 +24,9 @@ from vsched.cli.plan.buy.flags import BuyFlags, buy_flags
 from vsched.cli.plan.changes_view import as_document as what_if_document
 from vsched.cli.plan.changes_view import as_text as what_if_text
 from vsched.cli.plan.edits import InOrder, editing, edits_of, submitted
-from vsched.cli.plan.live import OUR_NAMES, WhatIf, buy_live, fetch, what_if
+from vsched.cli.plan.live import OUR_NAMES, WhatIf, buy_live, consolidate_live, fetch, what_if
+from vsched.cli.plan.moving import words as moving_words
+from vsched.cli.plan.moving.answer import Consolidated, consolidated
 from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.proving import Proof, unchecked
 from vsched.cli.plan.text import as_text
@@ -60,6 +62,7 @@ Examples:
   vsched plan --live --buy
   vsched plan --live --submit new-job.yaml --buy --pools pools.yaml
   vsched plan --live --buy --context prod --most 3 -o json
+  vsched plan --live --consolidate team-a/train
 """
 
 
@@ -91,6 +94,11 @@ Examples:
     help="Table of workload kinds, as for vsched run: which kinds make pods, and which gangs these form.",
 )
 @click.option("--verify", "proves", is_flag=True, help="Check the plan against the rules; exit 1 if it violates one.")
+@click.option(
+    "--consolidate",
+    metavar="JOB",
+    help="Show which running pods would be moved so that this job has room, and what that costs. NAMESPACE/NAME.",
+)
 @ignore_flag
 @editing
 @buy_flags
@@ -109,6 +117,7 @@ def command(
     arbitrate_evictions: int | None,
     workloads: Path | None,
     proves: bool,
+    consolidate: str | None,
     output: str,
     live: bool,
     dump: Path | None,
@@ -127,8 +136,13 @@ def command(
 
     --buy shows what would start each gang that still lacks its minimum after the plan: nodes of which pool, more quota,
     how much time, or which work would have to end.
+
+    --consolidate shows the fewest moves of running pods by which one waiting job would have room: each pod has a place
+    on another node now.
     """
     buying.check(live=live)
+    if consolidate is not None and buying.buy:
+        raise click.UsageError(moving_words.NOT_WITH_BUY)
     proof = Proof() if proves else None
     on_decided = unchecked if proof is None else proof.decided
     if live or dump is not None:
@@ -149,7 +163,9 @@ def command(
         asked: dict[str, Any] = {"policy": policy, "config": config or "", "names": names, "workloads": table}
         asked["on_decided"] = on_decided
         recording = fetch(target) if dump is None else load(dump)
-        if buying.buy:
+        if consolidate is not None:
+            show_moves(consolidate_live(recording, changes, consolidate, cycles=cycles, **asked), output)
+        elif buying.buy:
             show_menus(buy_live(recording, changes, buying, cycles=cycles, **asked), output)
         else:
             show_what_if(what_if(recording, changes, cycles=cycles, **asked), output)
@@ -175,7 +191,7 @@ def command(
         manifests,
         settings.policy,
         names or OUR_NAMES,
-        cycles=cycles,
+        cycles=cycles if consolidate is None else cycles - 1,
         now=moment,
         usage=reading,
         rules=rules,
@@ -183,7 +199,9 @@ def command(
         workloads=table,
         on_decided=on_decided,
     )
-    if buying.buy:
+    if consolidate is not None:
+        show_moves(consolidated(paper.snapshot(), paper.policy, consolidate), output)
+    elif buying.buy:
         show_menus(bought(paper.snapshot(), paper.policy, buying), output)
     else:
         show(paper.planned, output)
@@ -223,6 +241,17 @@ def show_menus(found: Bought, output: str) -> None:
         return
     console = console_for(no_color=False, wide=False)
     console.print(menus_text(found, look_of(console, wide=False)))
+
+
+def show_moves(found: Consolidated, output: str) -> None:
+    """Print moves as people or programs want them."""
+    from vsched.cli.plan.moving.view import moves_document, moves_text
+
+    if output != "text":
+        print_document(moves_document(found), output)
+        return
+    console = console_for(no_color=False, wide=False)
+    console.print(moves_text(found, look_of(console, wide=False)))
 
 
 def arbitration_rules(arbitrate: bool, grace: float | None, evictions: int | None) -> ArbitrationRules | None:

@@ -11,6 +11,7 @@ from vsched.cli.plan.buy.answer import Bought, bought
 from vsched.cli.plan.buy.flags import BuyFlags
 from vsched.cli.plan.changes import Changes, Ran, changes_between
 from vsched.cli.plan.moments import next_moment
+from vsched.cli.plan.moving.answer import Consolidated, consolidated
 from vsched.cli.plan.proving import OnDecided, unchecked
 from vsched.cli.plan.trial import Edit, PlanTrial
 from vsched.cli.plan.view import Planned
@@ -117,13 +118,7 @@ def buy_live(
 ) -> Bought:
     """The menus of the gangs that still wait once the edits are made and so many cycles have decided."""
     in_force, policy = _policies(recording, policy)
-    trial = PlanTrial(_restored(recording, names, workloads))
-    for edit in edits:
-        edit.apply(trial)
-    with Caller() as caller:
-        ran = _run(trial, policy or in_force, cycles, caller, on_decided)
-    if recording.snapshot.ceilings:
-        trial.notes.append(words.DIVISION_STAYS)
+    trial, ran = _tried(recording, edits, policy or in_force, names, cycles, workloads, on_decided)
     return bought(
         ran.final,
         policy or in_force,
@@ -132,6 +127,51 @@ def buy_live(
         notes=[*trial.notes, *ran.planned.ended],
         session=recording.head.number,
     )
+
+
+def consolidate_live(
+    recording: Recording,
+    edits: Sequence[Edit],
+    job: str,
+    *,
+    policy: Policy | None = None,
+    config: str = "",
+    names: Sequence[str] = (),
+    cycles: int = 1,
+    workloads: WorkloadTable = NO_WORKLOADS,
+    on_decided: OnDecided = unchecked,
+) -> Consolidated:
+    """The moves for a job in the last of so many cycles, after the edits."""
+    in_force, policy = _policies(recording, policy)
+    trial, ran = _tried(recording, edits, policy or in_force, names, cycles - 1, workloads, on_decided)
+    return consolidated(
+        ran.final,
+        policy or in_force,
+        job,
+        edits=_asked(edits, policy, config),
+        notes=[*trial.notes, *ran.planned.ended],
+        session=recording.head.number,
+    )
+
+
+def _tried(
+    recording: Recording,
+    edits: Sequence[Edit],
+    policy: Policy,
+    names: Sequence[str],
+    cycles: int,
+    workloads: WorkloadTable,
+    on_decided: OnDecided,
+) -> tuple[PlanTrial, Ran]:
+    """The cluster with the edits, once so many cycles have decided."""
+    trial = PlanTrial(_restored(recording, names, workloads))
+    for edit in edits:
+        edit.apply(trial)
+    with Caller() as caller:
+        ran = _run(trial, policy, cycles, caller, on_decided)
+    if recording.snapshot.ceilings:
+        trial.notes.append(words.DIVISION_STAYS)
+    return trial, ran
 
 
 def _policies(recording: Recording, policy: Policy | None) -> tuple[Policy, Policy | None]:
@@ -159,6 +199,7 @@ def _restored(recording: Recording, names: Sequence[str], workloads: WorkloadTab
 def _run(trial: PlanTrial, policy: Policy, cycles: int, caller: Caller, on_decided: OnDecided = unchecked) -> Ran:
     """Decide so often; between cycles what was decided has come true."""
     mirror, reports = trial.mirror, list[CycleReport]()
+    queues, called = mirror.origin.queues, mirror.origin.called
     ended: list[str] = []
     for number in range(cycles):
         if number:
@@ -166,7 +207,8 @@ def _run(trial: PlanTrial, policy: Policy, cycles: int, caller: Caller, on_decid
         snapshot = mirror.snapshot(mirror.moment)
         report = run_cycle(snapshot, policy, registry(), callout=caller.cycle())
         on_decided(snapshot, policy, report)
+        queues, called = snapshot.queues, snapshot.called
         reports.append(report)
         mirror.settle(report)
-    planned = Planned(reports, snapshot.queues, trial.ignored, mirror.moment, ended, called=snapshot.called)
+    planned = Planned(reports, queues, trial.ignored, mirror.moment, ended, called=called)
     return Ran(planned, mirror.snapshot(mirror.moment))

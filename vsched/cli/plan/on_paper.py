@@ -133,11 +133,12 @@ def decide_on_paper(
     if rounds is not None:
         policy = policy.with_plugin(ALLOCATION)
     reports, moment, ended = list[CycleReport](), now, list[str]()
+    snapshot = cache.snapshot(moment)
     with Caller() as caller:
         for number in range(cycles):
             if number:
                 moment = next_moment(cache, reports, moment, ended)
-            snapshot = cache.snapshot(moment)
+                snapshot = cache.snapshot(moment)
             if not reports:
                 _tell_of_broken_trees(snapshot)
             evicted: tuple[Evict, ...] = ()
@@ -150,7 +151,7 @@ def decide_on_paper(
             cache.settle(report)
     if caller.problem:
         say(words.extender_does_not_answer(caller.problem), err=True)
-    shares = None if rounds is None else rounds.shares()
+    shares = None if rounds is None or not reports else rounds.shares()
     planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares, snapshot.called)
     return OnPaper(planned, cache, policy, rounds, moment)
 

@@ -104,7 +104,8 @@ def _found(report: CycleReport) -> Iterator[Decision]:
     for evict in report.evictions:
         job, group = evict.beneficiary, _group(report, evict.beneficiary)
         told = Decision("evict", f"{evict.namespace}/{evict.name}", _group(report, evict.job), evict.node)
-        yield told._replace(note=f"{_asked(evict)}{evict.action}", beneficiary=evict.whom or job, beneficiaries=group)
+        action = words.moves_to(evict.action, evict.to) if evict.to else evict.action
+        yield told._replace(note=f"{_asked(evict)}{action}", beneficiary=evict.whom or job, beneficiaries=group)
     for bind in report.binds:
         told = Decision("bind", f"{bind.namespace}/{bind.name}", _group(report, bind.job), bind.node)
         yield told._replace(claims=_claims(bind.claims))

@@ -76,6 +76,7 @@ def _cycle(report: CycleReport) -> Document:
                 "action": evict.action,
                 "for": evict.beneficiary,
                 "node": evict.node,
+                **({"to": evict.to} if evict.to else {}),
                 **({"asked": True, "waitSeconds": evict.wait} if evict.asks else {}),
             }
             for evict in report.evictions

@@ -59,7 +59,8 @@ def _node(bind: Any) -> str:
 
 def _victim(eviction: Any) -> str:
     beneficiary = f" for {eviction.beneficiary}" if eviction.beneficiary else ""
-    return f"{eviction.action}{beneficiary} from {eviction.node}"
+    to = f" to {eviction.to}" if eviction.to else ""
+    return f"{eviction.action}{beneficiary} from {eviction.node}{to}"
 
 
 def _nominated(nomination: Any) -> str:

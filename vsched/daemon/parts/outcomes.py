@@ -11,7 +11,7 @@ from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.cache import Cache
 from vsched.model.claims.plan import NOT_HAD
-from vsched.model.plan import Bind, Evict, Nominate, Withdraw
+from vsched.model.plan import CONSOLIDATE, Bind, Evict, Nominate, Withdraw
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.claims.gang import Obstacle
@@ -130,8 +130,8 @@ class Outcomes:
 
     def _took(self, eviction: Evict) -> None:
         """A job took from another; if they do so in turn, they leave each other alone for a while."""
-        if eviction.action == ARBITRATE:
-            return  # namespaces took, and not jobs
+        if eviction.action in (ARBITRATE, CONSOLIDATE):
+            return  # namespaces took, and not jobs; or nobody did
         seconds = self._cache.took(eviction.beneficiary, eviction.job, self._telemetry.now())
         if seconds:
             self._telemetry.looped(eviction, seconds)

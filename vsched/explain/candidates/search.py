@@ -44,6 +44,7 @@ from vsched.model.amounts.resources import PODS, scale_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import native_name
 from vsched.model.object_names import is_subdomain
+from vsched.model.plan import CONSOLIDATE
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.queues.quota import Quota, QuotaLine, asked_by, exceeded
@@ -376,7 +377,7 @@ def _policy(wants: MissingMinimum) -> Iterator[Lever]:
     for plugin in wants.plugins:
         for lever in plugin.argument_levers():
             yield Lever(Rank.POLICY, partial(_argued, lever), lever.most, whole=lever.whole)
-    for action in TAKING:
+    for action in (*TAKING, CONSOLIDATE):
         if action not in wants.situation.policy.actions:
             yield Lever(Rank.POLICY, partial(_using, action), whole=1)
 

@@ -22,7 +22,7 @@ from vsched.framework.reports.lasting import never_on_nodes, rooms_if_empty, row
 from vsched.framework.reports.unfit import CELLS_MAX
 from vsched.framework.session import Session
 from vsched.framework.words.nodes import larger_than_nodes
-from vsched.kernels.infeasibility import Gang, OpenNodes, infeasible
+from vsched.kernels.infeasibility import GangDemand, OpenNodes, infeasible
 from vsched.kernels.registering import awaited
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.nodes.table import Ints, Mask
@@ -207,7 +207,7 @@ def _room_in_any_way(session: Session, view: JobView, kinds: Sequence[ShapeCount
     roles = [*dict.fromkeys(role for _, counts in by_role for role in counts)]
     parts = [(kind, role, count) for kind, counts in by_role for role, count in counts.items()]
     requests = [[dict(kind.tasks[0].shape.request).get(column, 0) for column in columns] for kind, _, _ in parts]
-    gang = Gang(
+    gang = GangDemand(
         np.array(requests, dtype=np.int64),
         tuple(count for _, _, count in parts),
         tuple(roles.index(role) for _, role, _ in parts),

@@ -15,6 +15,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, JobPipelined, JobStarving
 from vsched.framework.points.victims import (
     EvictionDelay,
+    MoveGain,
     Preemptable,
     Purpose,
     Reclaimable,
@@ -78,6 +79,24 @@ class PluginVotes(PluginTiers):
             Purpose.PREEMPT: self._in_tiers(Preemptable),
             Purpose.RECLAIM: self._in_tiers(Reclaimable),
         }
+
+    def may_move(self, evictor: Task, candidates: Sequence[Task]) -> Sequence[Task]:
+        """The candidates that may be moved to other nodes to make room for a task, as far as plugins judge that."""
+        for tier in self._in_tiers(Preemptable):
+            for plugin in tier:
+                votes = plugin.victim_votes(evictor, Purpose.PREEMPT) if plugin.judges_moves else None
+                agreed = None if votes is None else votes.agreed(candidates)
+                candidates = candidates if agreed is None else agreed
+        return candidates
+
+    def move_gain(self, task: Task, row: int, to: int) -> float:
+        """What it is worth to move a task to another node, by all plugins that say so."""
+        return sum([plugin.move_gain(task, row, to) for plugin in self.taking_part(MoveGain)], 0.0)
+
+    @property
+    def knows_move_gains(self) -> bool:
+        """Whether any plugin says what moves are worth."""
+        return bool(self.taking_part(MoveGain))
 
     def job_pipelined(self, job: JobView) -> bool:
         """Whether the job's placements, pipelined ones included, may be kept for the session."""

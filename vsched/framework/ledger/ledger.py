@@ -65,6 +65,8 @@ class EvictionCause(NamedTuple):
     action: str
     beneficiary: str
     """Key of the job that gets the room; empty where the task is moved for its own good."""
+    to: str = ""
+    """The node that has room for its successor, where that was made sure of."""
 
 
 NO_CAUSE = EvictionCause("", "")

@@ -121,6 +121,8 @@ class VictimVotes(Point):
     judges_gangs: ClassVar[bool] = True
     """Whether ``gangpreempt`` and ``gangreclaim`` ask the plugin. They judge minima themselves, and compare the
     priorities of whole jobs instead of what single tasks would hold."""
+    judges_moves: ClassVar[bool] = False
+    """Whether the pods that it protects are not moved to other nodes either, to make room there (``consolidate``)."""
 
     @abstractmethod
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes | None:
@@ -202,6 +204,19 @@ class VictimQueueOrder(Point):
     @abstractmethod
     def victim_queue_key(self, victim: Queue, evictor: Queue) -> SortKey:
         """A sort key; victims are taken from the queue with the smaller key first."""
+
+
+class MoveGain(Point):
+    """What it is worth to move a pod although nobody waits for its room. Has no switch.
+
+    ``consolidate`` asks where the policy lets it (``defragment.movesPerHour``).
+    """
+
+    point = ""
+
+    @abstractmethod
+    def move_gain(self, task: Task, row: int, to: int) -> float:
+        """How much better it is if a running task leaves a node (``row``) for another one; 0 or less for no better."""
 
 
 class Rehearsing(Point):

@@ -103,7 +103,8 @@ def _evict(session: Session, entry: LedgerEntry, cause: EvictionCause) -> Evict:
         stated = task.cooperates if task.cooperates is not None else entry.job.spec.terms.cooperative
         wait, responds = stated or 0.0, task.responds and stated != 0.0
     whom = session.snapshot.named_otherwise(cause.beneficiary)
-    return Evict(task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary, wait, responds, whom)
+    about = task.uid, task.namespace, task.name, node, job, cause.action, cause.beneficiary
+    return Evict(*about, wait, responds, whom, cause.to)
 
 
 def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:

@@ -35,4 +35,6 @@ def given_up(session: Session) -> Iterator[None]:
         for key, placed in placed_on_paper(session).items():
             for task, row in placed:
                 session.ledger.end(session.jobs[key], task, row, NO_CAUSE)
+        for entry in session.decisions.moving:
+            session.ledger.end(entry.job, entry.task, entry.row, NO_CAUSE)
         yield

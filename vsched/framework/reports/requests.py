@@ -1,8 +1,9 @@
 """Pods that earlier cycles asked to end by themselves: whether to wait for them, to evict them, or to let them stay.
 
 A request is valid as long as a nominated pod needs the room. Then the pod is evicted at the deadline, or as soon as its
-owner says that it is ready. Once nobody needs the room any more, the request is withdrawn. Requests without a
-beneficiary (such as those of ``shuffle``) are valid until their deadline.
+owner says that it is ready. Once nobody needs the room any more, the request is withdrawn. So it is for a pod that is
+moved, if no other node has room for it by then. Requests without a beneficiary (such as those of ``shuffle``) are valid
+until their deadline.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
+import msgspec
+
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
-from vsched.framework.words.victims import EVICTION_REFUSED, UNNEEDED
+from vsched.framework.words.victims import EVICTION_REFUSED, NO_OTHER_PLACE, UNNEEDED
 from vsched.model.jobs.job import Job
-from vsched.model.plan import AskAgain, Evict, Withdraw
+from vsched.model.plan import CONSOLIDATE, AskAgain, Evict, Withdraw
 from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -41,7 +44,7 @@ def answers_to_requests(session: Session) -> RequestAnswers:
     snapshot = session.snapshot
     if not snapshot.asked:
         return RequestAnswers()
-    needs = NominatedRoom(session)
+    needs, places = NominatedRoom(session), PlacesOfMoved(session)
     evictions, withdrawals, asks, due = list[Evict](), list[Withdraw](), list[AskAgain](), inf
     for job, found in asked_jobs(snapshot):
         asked = [task for task in found if task.asked is None or not _is_elsewhere(session, task.asked.beneficiary)]
@@ -50,6 +53,8 @@ def answers_to_requests(session: Session) -> RequestAnswers:
             if not needed or (is_due(request, snapshot.now) and task.spared):
                 why = EVICTION_REFUSED if needed else UNNEEDED
                 withdrawals.append(Withdraw(*about, why, task.responds))
+            elif request.action == CONSOLIDATE and is_due(request, snapshot.now) and not places.has(job, task):
+                withdrawals.append(Withdraw(*about, NO_OTHER_PLACE, task.responds))
             elif is_due(request, snapshot.now):
                 evictions.append(Evict(*about, whom=snapshot.named_otherwise(request.beneficiary)))
             else:
@@ -104,6 +109,35 @@ def _breaks(job: Job, staying: Sequence[Task]) -> bool:
     of_role = Counter(task.role for task in staying)
     missing = JobView(job).roles_missing().items()
     return job.ready + len(staying) < job.spec.min_member or any(of_role[role] < count for role, count in missing)
+
+
+class PlacesOfMoved:
+    """Whether pods that are moved still have other places, all together, when their time to leave has come."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._taken: dict[int, dict[int, int]] = {}
+        """By row: the amounts of those that were asked about before, by column."""
+
+    def has(self, job: Job, task: Task) -> bool:
+        """Whether another node has room for a pod like it now; it is kept for it from then on."""
+        session, selection = self._session, self._session.node_selection
+        queue, row = session.snapshot.queues.get(job.spec.queue), self._session.nodes.statics.row.get(task.node)
+        successor = msgspec.structs.replace(task, status=Status.PENDING, node="", nominated="", asked=None)
+        if queue is None or session.plugins.grantable(queue, successor) is not None:
+            return False
+        for to in selection.in_order(successor):
+            taken = self._taken.get(to, {})
+            room = (
+                session.nodes.unreserved(column)[to] - taken.get(column, 0) >= amount
+                for column, amount in task.shape.request
+            )
+            if to != row and all(room):
+                self._taken[to] = taken
+                for column, amount in task.shape.request:
+                    taken[column] = taken.get(column, 0) + amount
+                return True
+        return False
 
 
 class NominatedRoom:

@@ -15,7 +15,7 @@ import numpy as np
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.framework.words import jobs as words
-from vsched.kernels.infeasibility import Gang, Infeasible, OpenNodes, Shortage, infeasible
+from vsched.kernels.infeasibility import AmountShortage, GangDemand, Infeasible, OpenNodes, infeasible
 from vsched.model.amounts.resources import PODS, format_amount
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.status import Status
@@ -30,7 +30,7 @@ CELLS_MAX, CELLS_OF_ALL = 1 << 20, 1 << 22
 MEMO = "unfit gangs"
 
 
-class Unfit(NamedTuple):
+class UnfitGang(NamedTuple):
     """Why the pods of a gang fit on the nodes in no way."""
 
     message: str
@@ -53,7 +53,7 @@ class _Kinds(NamedTuple):
     """One of each kind."""
     roles: list[Task]
     """The first of each role; without roles, of each kind."""
-    gang: Gang
+    gang: GangDemand
     columns: list[int]
     """The resources that they ask for."""
 
@@ -64,11 +64,11 @@ class UnfitGangs:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._known: dict[Hashable, Infeasible | None] = {}
-        self._of_class: dict[Hashable, Unfit | None] = {}
+        self._of_class: dict[Hashable, UnfitGang | None] = {}
         """By class of gangs that get equal answers."""
         self._cells = CELLS_OF_ALL
 
-    def of(self, view: JobView) -> Unfit | None:
+    def of(self, view: JobView) -> UnfitGang | None:
         """Why its pods fit on the nodes in no way; None where there may be one, and for gangs of one kind of pods."""
         missing = self._session.plugins.tasks_missing(view)
         if missing < 2 or view.sub_groups is not None:
@@ -81,7 +81,7 @@ class UnfitGangs:
             self._of_class[job_class] = found
         return found
 
-    def _worked_out(self, view: JobView, missing: int) -> Unfit | None:
+    def _worked_out(self, view: JobView, missing: int) -> UnfitGang | None:
         kinds = self._kinds(view, missing)
         if kinds is None or len(kinds.roles) < 2:
             return None
@@ -117,7 +117,7 @@ class UnfitGangs:
             return None
         columns = sorted({column for task in firsts for column, _ in task.shape.request})
         requests = [[dict(task.shape.request).get(column, 0) for column in columns] for task in firsts]
-        gang = Gang(np.array(requests, dtype=np.int64), counts, of_kind, minima, missing)
+        gang = GangDemand(np.array(requests, dtype=np.int64), counts, of_kind, minima, missing)
         return _Kinds(firsts, [*roles.values()], gang, columns)
 
     def _usable(self, view: JobView) -> Iterable[Task]:
@@ -152,7 +152,7 @@ class UnfitGangs:
             free = free + nodes.releasing[column] - (nodes.terminating if column == PODS else 0)
         return np.maximum(free, 0)
 
-    def _said(self, kinds: _Kinds, found: Infeasible) -> Unfit:
+    def _said(self, kinds: _Kinds, found: Infeasible) -> UnfitGang:
         names = self._session.nodes.axis.names
         selection, firsts = self._session.node_selection, [kinds.roles[role] for role in found.roles]
         own = [kind for kind, role in enumerate(kinds.gang.roles) if role in found.roles]
@@ -170,10 +170,10 @@ class UnfitGangs:
         is_plain = not self._session.nodes.in_motion and all(map(selection.is_free_of_others, kinds.firsts))
         fits = found.fits_in_all if is_plain else None
         if len(firsts) > 1:
-            return Unfit(message, fits, names_pods=names_pods)
-        return Unfit(message, fits, firsts[0].role, found.fits, firsts[0] if len(own) == 1 else None, names_pods)
+            return UnfitGang(message, fits, names_pods=names_pods)
+        return UnfitGang(message, fits, firsts[0].role, found.fits, firsts[0] if len(own) == 1 else None, names_pods)
 
-    def _short(self, who: str, kinds: _Kinds, found: Shortage, *, several: bool, all_needed: bool) -> str:
+    def _short(self, who: str, kinds: _Kinds, found: AmountShortage, *, several: bool, all_needed: bool) -> str:
         """There is too little of one resource in all."""
         nodes, column = self._session.nodes, kinds.columns[found.resource]
         name = nodes.axis.names[column]

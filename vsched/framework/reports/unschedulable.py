@@ -27,7 +27,7 @@ from vsched.framework.reports.pending_pods import (
     waits,
     with_refusal,
 )
-from vsched.framework.reports.unfit import Unfit, UnfitGangs
+from vsched.framework.reports.unfit import UnfitGang, UnfitGangs
 from vsched.framework.session import Session
 from vsched.framework.starting import is_whole
 from vsched.framework.subgroups import SubGroups
@@ -264,7 +264,7 @@ class UnschedulableReasons:
         head = words.needs(words.THE_GANG, minimum, missing, fits, most)
         return Code.GANG_SIZE if fits or most else code, head
 
-    def _scale_of_unfit(self, view: JobView, why: NodeReasons, unfit: Unfit) -> tuple[Code, str]:
+    def _scale_of_unfit(self, view: JobView, why: NodeReasons, unfit: UnfitGang) -> tuple[Code, str]:
         """The same for a gang whose roles do not fit together, or one of which does not."""
         lacking = view.roles_missing().get(unfit.role, 0)
         if unfit.role and unfit.of_role < lacking:

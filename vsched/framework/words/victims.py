@@ -39,6 +39,7 @@ def _first(names: Sequence[str]) -> str:
 # -- those that are asked to end by themselves --------------------------------------------------------------------
 
 UNNEEDED = "its resources are no longer needed"
+NO_OTHER_PLACE = "no other node has room for it any more"
 EVICTION_REFUSED = "the API server refuses its eviction"
 """Why a pod is asked no more."""
 

@@ -38,7 +38,7 @@ SMALL = range(2 * CORE, 8 * CORE)
 Manifest = dict[str, Any]
 
 
-class Role(NamedTuple):
+class MixedRole(NamedTuple):
     """Pods of one kind."""
 
     pods: int
@@ -56,7 +56,7 @@ class MixedGang(NamedTuple):
 
     nodes: list[tuple[int, int, int]]
     """Millicores, MiB and GPUs of each."""
-    roles: list[Role]
+    roles: list[MixedRole]
 
     def mirror(self) -> Cache:
         """A cluster of these nodes where the gang waits."""
@@ -85,7 +85,7 @@ def launchers(nodes: int, random: Random) -> MixedGang:
     with_gpus = max(1, nodes // 10)
     sizes = sorted(random.sample(LARGE, nodes))
     found = [(cpu, cpu, 8 if at < with_gpus else 0) for at, cpu in enumerate(sizes)]
-    return MixedGang(found, [Role(2, LARGE.start), Role(with_gpus, LARGE.start, gpus=8)])
+    return MixedGang(found, [MixedRole(2, LARGE.start), MixedRole(with_gpus, LARGE.start, gpus=8)])
 
 
 def one_too_many(nodes: int, random: Random) -> MixedGang:
@@ -100,7 +100,7 @@ def twelve_roles(nodes: int, random: Random) -> MixedGang:
     amounts = sorted(random.sample(LARGE, 2 * ROLES)), random.sample(LARGE, 2 * ROLES)
     large = [(cpu, memory, 0) for cpu, memory in zip(*amounts, strict=True)]
     pairs = list(zip(large[::2], large[1::2], strict=True))
-    roles = [Role(2, min(one[0], other[0]), min(one[1], other[1])) for one, other in pairs]
+    roles = [MixedRole(2, min(one[0], other[0]), min(one[1], other[1])) for one, other in pairs]
     small = [(size, size, 0) for size in random.choices(SMALL, k=max(0, nodes - len(large)))]
     return MixedGang([*large, *small], random.sample(roles, ROLES))
 
@@ -117,14 +117,14 @@ def packed(nodes: int, random: Random) -> MixedGang:
         cpu, memory = (sum(asked[role][at] for role in mine) * 10 // 9 for at in range(2))
         found.append((cpu + random.randrange(50), memory + random.randrange(50), 0))
     found += [(CORE // 2, CORE // 2, 0)] * (nodes - len(found))
-    return MixedGang(found, [Role(pods, *amounts) for pods, amounts in zip(counts, asked, strict=True) if pods])
+    return MixedGang(found, [MixedRole(pods, *amounts) for pods, amounts in zip(counts, asked, strict=True) if pods])
 
 
 def apart(nodes: int, random: Random) -> MixedGang:
     """A pod that wants the node with the GPU alone, after others that like it best."""
     sizes = sorted(random.sample(LARGE, nodes))
     found = [(cpu, cpu, 0 if at else 1) for at, cpu in enumerate(sizes)]
-    return MixedGang(found, [Role(min(20, nodes - 1), LARGE.start // 2), Role(1, CORE, gpus=1, apart=True)])
+    return MixedGang(found, [MixedRole(min(20, nodes - 1), LARGE.start // 2), MixedRole(1, CORE, gpus=1, apart=True)])
 
 
 GANGS = {
@@ -173,7 +173,7 @@ def rows(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield words.mixed(LABELS[name]), words.mixed_cost(**found)
 
 
-def _pod(role: Role, at: int) -> Manifest:
+def _pod(role: MixedRole, at: int) -> Manifest:
     metadata = metadata_of("mixed", f"gang-{at}")
     metadata["annotations"] = {"scheduling.k8s.io/group-name": "gang"}
     metadata["labels"] = {"gang": "mixed"}

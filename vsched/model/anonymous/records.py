@@ -238,7 +238,7 @@ RULES: dict[type, dict[str, Rule]] = {
     Arbitration: {"parties": pairs(name, parts), "buckets": pairs(name, parts), "storage": _AMOUNTS},
     # decisions
     Bind: {**_POD, "node": node, "claims": parts, "annotations": bound, "lock": word},
-    Evict: {**_POD, "node": node, "action": word, "beneficiary": name, "whom": sentence},
+    Evict: {**_POD, "node": node, "action": word, "beneficiary": name, "whom": sentence, "to": node},
     Withdraw: {**_POD, "node": node, "action": word, "beneficiary": name, "why": word},
     AskAgain: {**_POD, "action": word, "beneficiary": name, "whom": sentence},
     Nominate: {**_POD, "node": value},

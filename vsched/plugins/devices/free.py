@@ -209,6 +209,13 @@ class FreeDevices:
             books.give_back(job, task, row)
 
 
+def with_pod_gone(want: DeviceWant, free: Free) -> Free:
+    """What is free once a pod with whole devices has left; more than the slots that are looked at are left out."""
+    taken = (free.devices == 0) & (np.cumsum(free.devices == 0, axis=0) <= want.number)
+    others = free.others + np.array([[want.cpu], [want.memory]])
+    return Free(np.where(taken, WHOLE, free.devices), others, free.model)
+
+
 def left_by(want: DeviceWant, free: Free) -> Free:
     """What a pod would leave: its parts are on the fullest devices that have room for them.
 

@@ -14,7 +14,7 @@ from vsched.kernels.deviceshare.filling import OFFERS_MAX, Offers, expected_left
 from vsched.kernels.deviceshare.fragments import Free, expected_fragments
 from vsched.model.deviceshare.records import WHOLE
 from vsched.model.nodes.table import Floats, Ints, NodeStatics
-from vsched.plugins.devices.free import FreeDevices, SharedDevicesAsked
+from vsched.plugins.devices.free import FreeDevices, SharedDevicesAsked, with_pod_gone
 from vsched.plugins.devices.known_states import (
     LEFTOVERS_MAX,
     NO_CHANGE,
@@ -97,6 +97,20 @@ class DeviceStates:
         )
         found[has] = _score(before - self._fragments_of(_some(left, has)))
         return found
+
+    def move_gain(self, asked: SharedDevicesAsked, row: int, to: int) -> float:
+        """By how much the expected fragments of two nodes fall if a pod with whole devices leaves one for the other.
+
+        Thousandths of a device; 0 where the other has no room.
+        """
+        rows = np.array([row, to])
+        before = self._at(rows)
+        after, room = self._free.left(asked, rows, before)
+        if not room[1]:
+            return 0.0
+        gone = with_pod_gone(asked.want, _some(before, np.array([0])))
+        fragments = self._fragments_of(before).sum() - self._fragments_of(_some(after, np.array([1]))).sum()
+        return float(fragments - self._fragments_of(gone).sum())
 
     def _fragments_of(self, free: Free) -> Floats:
         """float64[nodes]: the expected fragments."""

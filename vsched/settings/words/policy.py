@@ -63,6 +63,10 @@ def no_score(plugin: str) -> str:
     return f"{plugin} gives queues no score in this policy"
 
 
+def without_plugin(plugin: str) -> str:
+    return f"the policy has no plugin {plugin}"
+
+
 def arguments_not_read(why: str) -> str:
     return f"{why}; its arguments are not read"
 

@@ -16,7 +16,7 @@ SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 
 
 KEPT = ("exception", "no-progress", "useless-eviction", "eviction-loop", "violation")
 """Reasons for which cycles are recorded."""
-EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim", "arbitrate")
+EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim", "consolidate", "arbitrate")
 """Actions whose evictions have a beneficiary."""
 
 

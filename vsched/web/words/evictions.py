@@ -11,6 +11,14 @@ def moved_off(action: str) -> str:
     return f"{action} moves it off this node, for no other pod"
 
 
+def moved_to(node: str) -> str:
+    return f"it makes room, and has room itself on {node}"
+
+
+def defragments(node: str) -> str:
+    return f"free devices stay usable that way, and it has room on {node}"
+
+
 def makes_room(action: str) -> str:
     return f"{action} makes room"
 

@@ -19,6 +19,10 @@ def decisions(number: int, cycles: int) -> str:
 OWN_VOLUMES = "with volumes and devices of their own"
 
 
+def moves_to(action: str, node: str) -> str:
+    return f"{action} to {node}"
+
+
 def asked_to_end_within(span: str) -> str:
     return f"asked to end within {span}: "
 

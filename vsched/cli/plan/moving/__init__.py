@@ -1,0 +1,1 @@
+"""``vsched plan --consolidate``: which pods would be moved so that a job has room."""
