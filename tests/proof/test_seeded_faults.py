@@ -15,6 +15,7 @@ from tests.support.kinds import Case, case_of
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from tests.support.taking import taking
 from vsched.actions import room
+from vsched.actions import taking as actions_taking
 from vsched.actions.consolidation.movers import Movers
 from vsched.actions.consolidation.trial import MoveTrial
 from vsched.actions.eviction_order import EvictionOrder
@@ -83,7 +84,7 @@ def of_any_queue(self: VictimSearch) -> Iterator[Job]:
 
 def all_that_agree(self: Attempt, task: Any, row: int, agreed: Sequence[Any]) -> list[Any]:
     for victim in agreed:
-        self._evict(victim, row)
+        self.evict(victim, row)
     return list(agreed)
 
 
@@ -192,6 +193,7 @@ FAULTS = {
             (Attempt, "_evict_until_it_fits", all_that_agree),
             (Attempt, "_reprieve", lambda self, task, row, victims, before: victims),
             (room, "spare", always(None)),
+            (actions_taking, "in_any_way", lambda session, attempt, tasks, before, made: made),
         ],
         "victims: nobody leaves in vain",
         Case(FULL + "pods ns/low 4 cpu=1 on=n1", PREEMPT),

@@ -43,13 +43,15 @@ def taking(
     gangs: Mapping[str, object] | None = None,
     plugins: Mapping[str, Mapping[str, object]] | None = None,
     keeps: list[str] | None = None,
+    steps: int | None = None,
 ) -> Policy:
     """A policy: a line a tier, plugins with letters after a dash for what is off or on (``gang-P``, ``capacity-H``).
 
     P and R: no part in who is preempted and reclaimed from. A: none in what a queue may hold. H: hierarchy. L: the
     same, and queues one level up may claim. N: no order of namespaces. ``args`` are those of preempt, ``gangs`` those
     of gangpreempt, those in ``plugins`` of plugins; ``victims`` is how preempt and
-    reclaim combine the tiers, ``keeps`` whose non-preemptible jobs keep all they have from reclaim and gangreclaim.
+    reclaim combine the tiers, ``keeps`` whose non-preemptible jobs keep all they have from reclaim and gangreclaim,
+    ``steps`` how far all four look for fewer victims.
     """
     arguments = plugins or {}
     made = [
@@ -64,7 +66,8 @@ def taking(
         ("gangpreempt", gangs),
         ("gangreclaim", kept),
     )
-    told = [{"name": name, "arguments": found} for name, found in wanted if found]
+    far = {} if steps is None else {"gangSearchSteps": steps}
+    told = [{"name": name, "arguments": {**(found or {}), **far}} for name, found in wanted if found or far]
     policy = {"actions": actions, "tiers": [{"plugins": tier} for tier in made], "configurations": told}
     return policy_from(json.dumps(policy))
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.actions.attempt_steps import FreedRoom
 from vsched.actions.pools import CandidatePool, Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.victim_search import VictimSearch
-from vsched.actions.victims import Attempt, FreedRoom
+from vsched.actions.victims import Attempt
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.pods_by_domain import PodsByDomain
 from vsched.framework.places.task_sets import TaskKind
@@ -90,7 +91,7 @@ def domains_to_free(
     if isinstance(reach, Refusal):
         return
     task_set = places.task_set(wanted.tasks, min(max(1, wanted.number), len(wanted.tasks)))
-    rooms = [_rooms(session, pools.of(search, kind.first), kind) for kind in task_set.kinds]
+    rooms = [rooms_once_freed(session, pools.of(search, kind.first), kind) for kind in task_set.kinds]
     done: set[tuple[int, int]] = set()
     for tier, only in reach:
         sums = places.grouping(tier).sums
@@ -133,7 +134,8 @@ class KindRooms(NamedTuple):
     tasks: int
 
 
-def _rooms(session: Session, pool: CandidatePool, kind: TaskKind) -> KindRooms:
+def rooms_once_freed(session: Session, pool: CandidatePool, kind: TaskKind) -> KindRooms:
+    """How many tasks of a kind nodes hold, now and without the candidates of a pool."""
     selection = session.node_selection
     now = np.minimum(selection.rooms(kind.first), kind.tasks)
     freed = np.minimum(_room(session, kind.first.shape, pool.freeable), kind.tasks)

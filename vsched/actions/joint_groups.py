@@ -6,7 +6,8 @@ Each group that asks for closeness is tried in all domains that may be its own, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,28 @@ def place_jointly(
 
     This is in place of the steps since a savepoint, which are taken again where there is no way.
     """
+    wish = joint_wish(session, job, groups, tasks, statement, goal)
+    failed = session.ledger.log[before:]
+    statement.rollback(before)
+    domains = wish.domains()
+    place_again(session, statement, failed)
+    place_in_any_way(session, queue, job, wish.kinds, pending, statement, before, wish.goal, domains)
+
+
+class JointWish(NamedTuple):
+    """What the groups of a job need together."""
+
+    kinds: TaskKinds
+    goal: PlacingGoal
+    """The job's, and that each group has its minimum or nothing."""
+    domains: Callable[[], Sequence[KindsInDomain]]
+    """Where groups that ask for closeness may be, as things are."""
+
+
+def joint_wish(
+    session: Session, job: JobView, groups: SubGroups, tasks: Sequence[Task], statement: Statement, goal: PlacingGoal
+) -> JointWish:
+    """What the groups of a job need together to meet a goal, by placing these tasks in a statement."""
     kinds = kinds_of(session, tasks, lambda task: groups.of(task).name)
     minima = _minima(groups)
     if minima is None:
@@ -49,11 +72,7 @@ def place_jointly(
         will_be_met=lambda: goal.will_be_met() and groups.will_be_whole(statement.tasks),
         parts_missing=lambda waiting: {group.name: group.lacks(waiting=waiting) for group in minima or ()},
     )
-    failed = session.ledger.log[before:]
-    statement.rollback(before)
-    domains = list(_domains(session, job, groups, kinds, some_stay_out=minima is None))
-    place_again(session, statement, failed)
-    place_in_any_way(session, queue, job, kinds, pending, statement, before, whole, domains)
+    return JointWish(kinds, whole, lambda: list(_domains(session, job, groups, kinds, some_stay_out=minima is None)))
 
 
 def _minima(groups: SubGroups) -> list[SubGroup] | None:

@@ -19,6 +19,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
+from vsched.kernels.fewest import LargestFirst
 from vsched.model.jobs.kinds import tasks_of
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import PodLabels, Shape
@@ -80,18 +81,23 @@ class CandidatePool:
         """bool[nodes]: nodes with candidates that have volumes or devices."""
         self.freeable: dict[int, Ints] = {}
         """The amounts that all candidates of a node hold together: ``int64[nodes]`` by column."""
-        rows_of_shape: dict[Shape, list[int]] = {}
+        self.rows_of_shape: dict[Shape, list[int]] = {}
+        """The nodes of the candidates, by what these ask for."""
+        self._largest_first: dict[int, LargestFirst] = {}
+        self.largest: dict[int, int] = {}
+        """The most that one candidate holds, by column."""
         for victim, row in candidates_of(session, search, task):
             self._rows.setdefault(row, []).append(victim)
             if session.claims.concerns(victim):
                 self.claiming_rows[row] = True
-            rows_of_shape.setdefault(victim.shape, []).append(row)
-        for shape, rows in rows_of_shape.items():
+            self.rows_of_shape.setdefault(victim.shape, []).append(row)
+        for shape, rows in self.rows_of_shape.items():
             counts = np.bincount(rows, minlength=nodes)
             self.present |= counts > 0
             for column, amount in shape.request:
                 sums = self.freeable.get(column)
                 self.freeable[column] = counts * amount if sums is None else sums + counts * amount
+                self.largest[column] = max(self.largest.get(column, 0), amount)
 
     def __bool__(self) -> bool:
         return bool(self._rows)
@@ -167,6 +173,16 @@ class CandidatePool:
             if victim.claims is not None and victim.claims.devices
         ]
 
+    def largest_first(self, column: int) -> LargestFirst:
+        """The candidates of each node by what they hold of a resource."""
+        found = self._largest_first.get(column)
+        if found is None:
+            held = [dict(shape.request).get(column, 0) for shape in self.rows_of_shape]
+            amounts = np.repeat(np.array(held, dtype=np.int64), list(map(len, self.rows_of_shape.values())))
+            rows = np.fromiter(chain.from_iterable(self.rows_of_shape.values()), np.int64, len(amounts))
+            found = self._largest_first[column] = LargestFirst(rows, amounts)
+        return found
+
     def worthwhile(self, task: Task, mask: Mask) -> Mask:
         """The nodes of a mask that have candidates and no refusal that is still valid."""
         result: Mask = mask & self.present & ~self._current(task.shape).mask
@@ -235,6 +251,8 @@ class Pools:
         self._failed: dict[Hashable, Refusal | None] = {}
         """Kinds of jobs for which no room could be made since the last step, with what protects the only victims."""
         self._since: LedgerEntry | None = None
+        self.searched = self.searched_in_vain = 0
+        """How many steps searches for other victims have taken: those that found room, and those that did not."""
         self.starving: StarvingJobs | None = None
         """The jobs that may have a claim on what others get; collected when they are first asked about."""
 

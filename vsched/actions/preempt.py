@@ -10,6 +10,7 @@ from typing import Annotated
 
 import msgspec
 
+from vsched.actions.attempt_steps import FreedRoom
 from vsched.actions.freeing import cost_of
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
@@ -17,7 +18,7 @@ from vsched.actions.room import first_that_does
 from vsched.actions.takers import starving
 from vsched.actions.taking import take_missing
 from vsched.actions.victim_search import PREEMPT, PreemptSearch, PreemptWithinJob, VictimArgs
-from vsched.actions.victims import Attempt, FreedRoom, Pick
+from vsched.actions.victims import Attempt, Pick
 from vsched.actions.words import ONE_AFTER_THE_OTHER
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert

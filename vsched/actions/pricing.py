@@ -20,6 +20,12 @@ def amount_of(task: Task, column: int) -> int:
     return 0
 
 
+def size_of(session: Session, task: Task) -> float:
+    """What a task asks for, as the sum of its parts of the cluster."""
+    total = session.snapshot.total
+    return sum(amount / total[column] for column, amount in task.shape.request if total[column])
+
+
 def would_do(session: Session, task: Task, row: int, victims: Sequence[Task]) -> bool:
     """Whether a node has room for a task without these victims, by amounts alone."""
     for column, amount in task.shape.request:

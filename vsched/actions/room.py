@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
+from vsched.actions.attempt_steps import FreedRoom
 from vsched.actions.early_victims import not_yet
 from vsched.actions.pools import CandidatePool
 from vsched.actions.sparing import spare
 from vsched.actions.victim_search import VictimSearch
-from vsched.actions.victims import Attempt, FreedRoom, request_kind
+from vsched.actions.victims import Attempt, request_kind
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
@@ -32,6 +33,12 @@ def first_that_does(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedR
 
 def make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool:
     """Make room for as many tasks as a job is entitled to; True where its minimum has room then."""
+    place_each(session, attempt, tasks)
+    return has_room(session, attempt)
+
+
+def place_each(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> None:
+    """Make room for task after task, as long as the job is entitled to it."""
     search = attempt.search
     job = search.job
     failed: set[Hashable] = set()
@@ -46,7 +53,6 @@ def make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool
             break
         else:
             failed.add(request_kind(session, task))
-    return has_room(session, attempt)
 
 
 def has_room(session: Session, attempt: Attempt) -> bool:

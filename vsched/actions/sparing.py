@@ -67,7 +67,7 @@ def _spare(session: Session, search: VictimSearch, statement: Statement, unneede
     if any(session.claims.concerns(step.task) for step in fewer):
         # What tasks get depends on the order. Only this one was checked, with the evictions first.
         fewer = sorted(checked, key=lambda step: step.cause is None)
-    _redo(statement, fewer if enough else steps)
+    redo(statement, fewer if enough else steps)
     return enough
 
 
@@ -87,7 +87,7 @@ def _is_possible(
 ) -> bool:
     """Whether all placements among these steps are possible after the evictions among them."""
     statement.rollback(start)
-    _redo(statement, (step for step in steps if step.cause is not None))
+    redo(statement, (step for step in steps if step.cause is not None))
     for step in steps:
         if step.cause is not None:
             continue
@@ -95,11 +95,12 @@ def _is_possible(
             return False
         if not session.node_selection.fits_at(step.task, step.row):
             return False
-        _redo(statement, (step,))
+        redo(statement, (step,))
     return True
 
 
-def _redo(statement: Statement, steps: Iterable[LedgerEntry]) -> None:
+def redo(statement: Statement, steps: Iterable[LedgerEntry]) -> None:
+    """Take steps again that were undone."""
     for step in steps:
         if step.cause is None:
             statement.pipeline(step.job, step.task, step.row)

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 
 from vsched.actions.blocked import gang_refusal, may_start
+from vsched.actions.fewest_victims import in_any_way
 from vsched.actions.freeing import Cost, WantedRoom, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
 from vsched.actions.pools import Pools
 from vsched.actions.rivals import NO_ROOM, Rehearsal, could_take_back
@@ -100,11 +101,14 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
             if not statement.evictions and not attempt.is_worth_it:
                 attempt.reserve()
                 return True
-            if attempt.is_sound and not could_be_taken_back(session, pools, search.job, statement):
-                statement.commit()
-                search.job.gained = search.action
-                pools.rely(search.job)
-                return True
+            while attempt.is_sound:
+                if not could_be_taken_back(session, pools, search.job, statement):
+                    statement.commit()
+                    search.job.gained = search.action
+                    pools.rely(search.job)
+                    return True
+                if not attempt.bring_back():
+                    break
         attempt.give_up()
     return False
 
@@ -135,10 +139,12 @@ def _rehearse(session: Session, search: VictimSearch, pools: Pools, other: JobVi
 
 
 def _make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool:
-    groups = attempt.search.job.sub_groups
+    groups, before = attempt.search.job.sub_groups, attempt.mark()
     if groups is None or not (groups.is_tree or any(group.topology is not None for group in groups.groups.values())):
-        return make_room(session, attempt, tasks)
-    return make_room_in_groups(session, attempt, groups, tasks)
+        made = make_room(session, attempt, tasks)
+    else:
+        made = make_room_in_groups(session, attempt, groups, tasks)
+    return in_any_way(session, attempt, tasks, before, made=made)
 
 
 def _closeness(session: Session, job: JobView) -> Hashable:

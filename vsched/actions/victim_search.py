@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import msgspec
 
@@ -34,6 +34,9 @@ class VictimArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
 
     ``reference``: as in Volcano, where a later tier may name tasks that an earlier tier protects.
     """
+    gang_search_steps: Annotated[int, msgspec.Meta(ge=0)] = msgspec.field(default=300, name="gangSearchSteps")
+    """How many steps are taken, in each session, for a gang that found no room task by task, or to evict fewer tasks
+    for it; 0 for none."""
 
 
 class ReclaimArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):

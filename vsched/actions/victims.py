@@ -9,46 +9,30 @@ Every try is a statement. It is committed only if
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 
 import numpy as np
 
+from vsched.actions.attempt_steps import Done, FreedRoom, Mark
 from vsched.actions.placing import choose, waits_for
-from vsched.actions.pools import CandidatePool, Pools
-from vsched.actions.pricing import would_do
+from vsched.actions.pools import CandidatePool, Pools, is_out
+from vsched.actions.pricing import size_of, would_do
+from vsched.actions.queue_room import queue_could_take
+from vsched.actions.sparing import redo
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.combine.protection import only_objection
-from vsched.framework.ledger.ledger import EvictionCause
+from vsched.framework.ledger.ledger import EvictionCause, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.nodes.why import NodeReasons
-from vsched.framework.points.victims import Purpose
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 Pick = Callable[["Attempt", Task, Sequence[int]], "FreedRoom | None"]
 """Picks a node for a task and frees it; the rows come in the order in which they should be tried."""
-
-
-class FreedRoom(NamedTuple):
-    """A node that was freed for a task, and the victims."""
-
-    task: Task
-    row: int
-    victims: tuple[Task, ...]
-
-
-class Mark(NamedTuple):
-    """A point of an attempt."""
-
-    step: int
-    taken: int
-    tentative: int
 
 
 class Attempt:
@@ -68,8 +52,14 @@ class Attempt:
         self._tentative: list[tuple[CandidatePool, Shape, int]] = []
         """Lasting refusals of rows that depend on steps of this attempt."""
         self._taken: list[FreedRoom] = []
+        self._sound: tuple[LedgerEntry | None, bool] | None = None
+        """Whether it was sound after the step that was the latest then."""
         self._earlier_refusals: dict[str, NodeReasons | Refusal | None] = {}
         """The refusals that tasks had before this attempt placed them, by uid."""
+        self.replaced: Done | None = None
+        """What was done before other victims were found, which are fewer."""
+        self._among: Container[str] | None = None
+        """Uids of the only tasks that may be victims at present; None for all candidates."""
 
     def place(self, task: Task) -> bool:
         """Place a task: on a node with room if there is one, else on a node that victims leave."""
@@ -83,14 +73,28 @@ class Attempt:
             self._record_wait(task, choice)
             return True
         pool = self.pool(task)
-        if not pool or (pool.complete and not self._queue_could_take(pool, task)):
+        if not pool or (pool.complete and not queue_could_take(self, pool, task)):
             return False
-        rows = self._rows(pool, task)
+        rows = self.rows(pool, task)
         taken = self._pick(self, task, rows) if len(rows) else None
         if taken is None:
             return False
         self._taken.append(taken)
         self._record_wait(task, Choice(taken.row, waits=True))
+        return True
+
+    def place_at(self, task: Task, row: int, among: Container[str]) -> bool:
+        """Place a task on a row, where need be in place of victims ``among`` these; False where that fails."""
+        if self._may_have(task) and self.session.node_selection.fits_at(task, row):
+            self.statement.pipeline(self.search.job, task, row)
+        else:
+            self._among = among
+            taken = self.try_row(task, row)
+            self._among = None
+            if taken is None:
+                return False
+            self._taken.append(taken)
+        self._record_wait(task, Choice(row, waits=True))
         return True
 
     def pool(self, task: Task) -> CandidatePool:
@@ -101,10 +105,25 @@ class Attempt:
             pool = self._used[kind] = self.pools.of(self.search, task)
         return pool
 
+    def evict_for_queue(self, task: Task, row: int, victims: Iterable[tuple[Task, int]]) -> None:
+        """Evict victims on any nodes, as far as plugins agree, until the queue may hold a task that goes to a row."""
+        before = self.statement.savepoint()
+        for victim, at in victims:
+            if self._may_have(task):
+                break
+            if not is_out(self.session, victim) and self.search.agreed(task, (victim,)):
+                self.evict(victim, at)
+        gone = tuple(step.task for step in self.session.ledger.log[before:])
+        self._taken.append(FreedRoom(task, row, gone))
+
     @property
     def is_sound(self) -> bool:
         """Whether no victim could evict the task that takes its place, now that all tasks are placed."""
-        return not any(self.search.comes_back(victim, taken.task) for taken in self._taken for victim in taken.victims)
+        latest = self.session.ledger.latest
+        if self._sound is None or self._sound[0] is not latest:
+            pairs = ((victim, taken.task) for taken in self._taken for victim in taken.victims)
+            self._sound = latest, not any(self.search.comes_back(*pair) for pair in pairs)
+        return self._sound[1]
 
     @property
     def is_worth_it(self) -> bool:
@@ -127,6 +146,44 @@ class Attempt:
         for pool, shape, row in self._tentative[mark.tentative :]:
             pool.forgive(shape, row)
         del self._tentative[mark.tentative :]
+
+    def true_without(self, gone: Sequence[tuple[Task, int]], condition: Callable[[], bool]) -> bool:
+        """Whether a condition holds once these victims are evicted; the evictions are undone."""
+        before = self.statement.savepoint()
+        for victim, row in gone:
+            self.evict(victim, row)
+        is_true = condition()
+        self.statement.rollback(before)
+        return is_true
+
+    def done(self, mark: Mark) -> Done:
+        """What was done since a mark, to do it again."""
+        return Done(self.session.ledger.log[mark.step :], self._taken[mark.taken :])
+
+    def start_over(self, mark: Mark, tasks: Iterable[Task]) -> None:
+        """Go back to a mark; give these tasks the refusals that they had before the attempt."""
+        self.back_to(mark)
+        self._barred.clear()
+        self._used.clear()
+        earlier = self._earlier_refusals
+        self.session.refused.restore({task.uid: earlier[task.uid] for task in tasks if task.uid in earlier})
+
+    def do_again(self, done: Done) -> None:
+        """Take the same steps again, from where they were taken first."""
+        redo(self.statement, done.steps)
+        self._taken += done.taken
+        for step in done.steps:
+            if step.cause is None:
+                self._record_wait(step.task, Choice(step.row, waits=True))
+
+    def bring_back(self) -> bool:
+        """Do again what was replaced, in place of all that was done since; False where nothing was."""
+        done, self.replaced = self.replaced, None
+        if done is None:
+            return False
+        self.start_over(Mark(self._start, 0, 0), [step.task for step in self.statement.steps])
+        self.do_again(done)
+        return True
 
     def reserve(self) -> None:
         """Reserve the placements, which need no victims, until the action ends."""
@@ -171,50 +228,11 @@ class Attempt:
         self._earlier_refusals.setdefault(task.uid, self.session.refused.tasks.get(task.uid))
         self.session.refused.tasks[task.uid] = waits_for(self.session, choice)
 
-    def _queue_could_take(self, pool: CandidatePool, task: Task) -> bool:
-        """Whether the task's queue could hold it if one node's candidates were evicted; checked for each resource.
-
-        For reclaim, candidates of several nodes are tried too: of each queue those on the node where they hold most.
-        """
-        queue, allocatable = self.search.queue, self.session.plugins.allocatable
-        for column, amount in task.shape.request:
-            part = ((column, amount),)
-            if allocatable(queue, part) is None:
-                continue
-            if column not in pool.freeable:
-                return False
-            row = int(pool.freeable[column].argmax())
-            if self._has_room_without(part, [(victim, row) for victim in pool.candidates(row)]):
-                continue
-            if self.search.purpose is Purpose.PREEMPT or not self._has_room_without(part, pool.richest(column)):
-                return False
-        return self._could_hold_claims(pool, task)
-
-    def _could_hold_claims(self, pool: CandidatePool, task: Task) -> bool:
-        """Whether the task's queue could hold its claims if all candidates with claims were evicted."""
-        claim_limit, queue = self.session.plugins.claim_limit, self.search.queue
-        if claim_limit(queue, (task,)) is None:
-            return True
-        return self._true_without(pool.claiming(), lambda: claim_limit(queue, (task,)) is None)
-
-    def _has_room_without(self, request: Amounts, gone: Sequence[tuple[Task, int]]) -> bool:
-        allocatable, queue = self.session.plugins.allocatable, self.search.queue
-        return self._true_without(gone, lambda: allocatable(queue, request) is None)
-
-    def _true_without(self, gone: Sequence[tuple[Task, int]], condition: Callable[[], bool]) -> bool:
-        """Whether a condition holds once these victims are evicted; the evictions are undone."""
-        before = self.statement.savepoint()
-        for victim, row in gone:
-            self._evict(victim, row)
-        is_true = condition()
-        self.statement.rollback(before)
-        return is_true
-
     def _may_have(self, task: Task) -> bool:
         """Whether queue and namespace may hold the task at present."""
         return self.session.plugins.grantable(self.search.queue, task) is None
 
-    def _rows(self, pool: CandidatePool, task: Task) -> Sequence[int]:
+    def rows(self, pool: CandidatePool, task: Task) -> Sequence[int]:
         """The nodes worth a try, in the order in which they should be tried."""
         mask: Mask = pool.worthwhile(task, self.session.node_selection.candidates(task, pool.freeable))
         claims = self.session.claims.of(task)
@@ -238,8 +256,13 @@ class Attempt:
         queues may change with any step. Barred victims are barred in this attempt only, so no refusal is recorded then.
         """
         everyone = pool.candidates(row)
-        candidates = [victim for victim in everyone if victim.uid not in self._barred]
+        among, barred = self._among, self._barred
+        candidates = [one for one in everyone if one.uid not in barred and (among is None or one.uid in among)]
         agreed = self.search.agreed(task, candidates) if candidates else []
+        if self._among is not None and len(agreed) < len(candidates):
+            # All are to leave; plugins may agree to the last one only if it is the largest.
+            ordered = sorted(candidates, key=lambda victim: size_of(self.session, victim))
+            agreed = max(agreed, self.search.agreed(task, ordered), key=len)
         before = self.statement.savepoint()
         enough = bool(agreed) and would_do(self.session, task, row, agreed)
         victims = self._evict_until_it_fits(task, row, agreed) if enough else None
@@ -256,7 +279,12 @@ class Attempt:
 
     def _note_protection(self, pool: CandidatePool, task: Task, row: int, candidates: Sequence[Task]) -> None:
         """Record the refusal where one plugin (or the budgets) alone protects victims that would make enough room."""
-        if task.shape in pool.protections or not pool.looks or not self.session.snapshot.budgets:
+        if (
+            task.shape in pool.protections
+            or not pool.looks
+            or not self.session.snapshot.budgets
+            or self._among is not None
+        ):
             return
         if candidates and would_do(self.session, task, row, candidates):
             pool.looks -= 1
@@ -280,7 +308,7 @@ class Attempt:
     def _evict_until_it_fits(self, task: Task, row: int, agreed: Sequence[Task]) -> list[Task] | None:
         victims: list[Task] = []
         for victim in agreed:
-            self._evict(victim, row)
+            self.evict(victim, row)
             victims.append(victim)
             if self._fits(task, row):
                 return victims
@@ -305,9 +333,9 @@ class Attempt:
     def _replay(self, row: int, victims: list[Task], before: int) -> None:
         self.statement.rollback(before)
         for victim in victims:
-            self._evict(victim, row)
+            self.evict(victim, row)
 
-    def _evict(self, victim: Task, row: int) -> None:
+    def evict(self, victim: Task, row: int) -> None:
         """Evict a victim, and what leaves with it; nothing if it left with another one."""
         job = self.session.view(victim.job)
         assert job is not None, "candidates are tasks of jobs of the snapshot"

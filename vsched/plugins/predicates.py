@@ -209,6 +209,11 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
         if not self._blind:
             self._rules.move(task, row, -1)
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether both switches are off that concern these tries."""
+        return self._blind_in_rehearsals
+
     def rehearse(self, begins: bool) -> None:
         """Ignore moves during a rehearsal, if so configured; the rehearsal undoes all its moves before it ends."""
         self._blind = begins and self._blind_in_rehearsals

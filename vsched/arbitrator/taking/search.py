@@ -83,7 +83,7 @@ class EvictionSearch:
         useful &= self._trial.node_selection.candidates(task, everything)[self.victims.row]
         if not useful.any():
             return None
-        victims, turns = self.victims, self._turns()
+        victims, turns = self.victims, self.turns()
         found: FreedPlace | None = None
         for among in [useful & victims.owned_by(of), useful] if of else [useful]:
             if preferred is not None:
@@ -101,7 +101,7 @@ class EvictionSearch:
         evicted than it takes, the first in their order. False if it is not possible; then nothing has changed.
         """
         start, chosen, victims = self.mark(), list[int](), self.victims
-        turns, left = self._turns(), victims.left & victims.owned_by(of)
+        turns, left = self.turns(), victims.left & victims.owned_by(of)
         while short := lacking():
             names = {name for amounts in short.values() for name in amounts}
             position = self._relieving(task, np.flatnonzero(left), turns, short, names)
@@ -109,7 +109,7 @@ class EvictionSearch:
                 self.undo_to(start)
                 return False
             left[list(self.victims.unit(position))] = False
-            self._evict(position, task)
+            self.evict(position, task)
             chosen.append(position)
         for spared in chosen[-2::-1]:
             fewer = [position for position in chosen if position != spared]
@@ -127,6 +127,10 @@ class EvictionSearch:
     def evicted_since(self, mark: int) -> list[tuple[Task, Task]]:
         """The pods evicted since the mark, in order, each with the pod it was evicted for."""
         return [(self.victims.tasks[position], beneficiary) for position, _, beneficiary in self._evicted[mark:]]
+
+    def positions_since(self, mark: int) -> list[int]:
+        """The positions of the pods evicted since the mark."""
+        return [position for position, _, _ in self._evicted[mark:]]
 
     def undo_to(self, mark: int) -> None:
         """Undo the evictions since the mark, and every placement since then."""
@@ -153,6 +157,14 @@ class EvictionSearch:
             useful |= matters[victims.row] & self._over_in(column)[victims.owner] & (victims.amounts(column) > 0)
         return useful & victims.left, lacking
 
+    def useful_for(self, columns: Iterable[int]) -> Mask:
+        """bool[pods]: pods that use some of these resources, of which their namespace keeps more than it deserves."""
+        victims = self.victims
+        useful: Mask = np.zeros(len(victims.tasks), dtype=np.bool_)
+        for column in columns:
+            useful |= self._over_in(column)[victims.owner] & (victims.amounts(column) > 0)
+        return useful & victims.left
+
     def _over_in(self, column: int) -> Mask:
         """bool[owners]: whether the namespace keeps more than it deserves of a resource."""
         found = self._over.get(column)
@@ -171,7 +183,7 @@ class EvictionSearch:
         asked = victims.tasks[position].shape.request
         return any(column in matters and self._names[column] in excess for column, _ in asked)
 
-    def _turns(self) -> Ints:
+    def turns(self) -> Ints:
         """int64[pods]: the order of eviction at this point of the round; smaller goes first."""
         owners = self.victims.owners
         degrees = [self._kept.degree_of(owner, excess) for owner, excess in zip(owners, self._excess, strict=True)]
@@ -195,7 +207,7 @@ class EvictionSearch:
                 for bucket, lacking in short.items()
                 for name, value in lacking.items()
             )
-            if (enough or helping is None) and self._may_go(position, task):
+            if (enough or helping is None) and self.may_go(position, task):
                 if enough:
                     return position
                 helping = position
@@ -211,10 +223,10 @@ class EvictionSearch:
             enough &= victims.amounts(column) >= amounts[victims.row]
         tries = 0
         for position in victims.in_turn(np.flatnonzero(enough), turns):
-            if len(victims.unit(position)) > 1 or not self._may_go(position, task):
+            if len(victims.unit(position)) > 1 or not self.may_go(position, task):
                 continue
             row, mark = int(victims.row[position]), self.mark()
-            self._evict(position, task)
+            self.evict(position, task)
             if self._trial.node_selection.fits_at(task, row):
                 return FreedPlace(row, (position,))
             self.undo_to(mark)
@@ -232,7 +244,7 @@ class EvictionSearch:
                 break
             mark = self.mark()
             on_row = np.flatnonzero(useful & (self.victims.row == row))
-            chosen = self._free(task, row, self.victims.alone_first(on_row, turns))
+            chosen = self.free(task, row, self.victims.alone_first(on_row, turns))
             self.undo_to(mark)
             if chosen is not None:
                 leaving = [one for position in chosen for one in self.victims.unit(position)]
@@ -240,7 +252,7 @@ class EvictionSearch:
                 if cost < least:
                     best, least = FreedPlace(row, tuple(chosen)), cost
         for position in best.victims if best is not None else ():
-            self._evict(position, task)
+            self.evict(position, task)
         return best
 
     def _rows(self, task: Task, useful: Mask, lacking: dict[int, Ints]) -> list[tuple[int, int]]:
@@ -258,7 +270,7 @@ class EvictionSearch:
         rows = rows[np.argsort(fewest[rows], kind="stable")][:ROWS_MAX]
         return [(int(fewest[row]), int(row)) for row in rows]
 
-    def _free(self, task: Task, row: int, order: Iterable[int]) -> list[int] | None:
+    def free(self, task: Task, row: int, order: Iterable[int]) -> list[int] | None:
         """Evict in order until the pod fits on a row, then spare the victims that are not needed.
 
         None if the pod does not fit even after all evictions.
@@ -267,9 +279,9 @@ class EvictionSearch:
         for position in order:
             if not self.victims.left[position]:
                 continue  # it leaves with another one
-            if not self._still_useful(position, task, row) or not self._may_go(position, task):
+            if not self._still_useful(position, task, row) or not self.may_go(position, task):
                 continue
-            self._evict(position, task)
+            self.evict(position, task)
             chosen.append(position)
             if self._trial.node_selection.fits_at(task, row):
                 return self._reprieve(task, row, chosen, start)
@@ -296,16 +308,17 @@ class EvictionSearch:
     def _replay(self, task: Task, chosen: Sequence[int], start: int) -> None:
         self.undo_to(start)
         for position in chosen:
-            self._evict(position, task)
+            self.evict(position, task)
 
     # -- one pod ----------------------------------------------------------------------------------------------------
 
-    def _may_go(self, position: int, task: Task) -> bool:
+    def may_go(self, position: int, task: Task) -> bool:
+        """Whether reservations and budgets allow that a victim leaves for a pod, with all that leave with it."""
         leaving = [self.victims.tasks[one] for one in self.victims.unit(position)]
         amounts = summed(self._asking.amounts(victim.shape) for victim in leaving)
         return self._kept.may_lose(leaving[0].namespace, amounts, task.namespace) and self._trial.may_go(leaving)
 
-    def _evict(self, position: int, task: Task) -> None:
+    def evict(self, position: int, task: Task) -> None:
         """Evict a victim, and the pods that leave together with it."""
         for one in self.victims.unit(position):
             self._evicted.append((one, self._trial.mark(), task))

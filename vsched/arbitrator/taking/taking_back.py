@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from math import inf
 from typing import NamedTuple
 
 from vsched.arbitrator.effects import Overuse, Promise
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.taking.gangs import STEPS_MAX, GangRoom
 from vsched.arbitrator.taking.kept import KeptAmounts
 from vsched.arbitrator.taking.placing import ACTION, PlacementTrial, Placing
 from vsched.arbitrator.taking.search import EvictionSearch
@@ -103,6 +105,8 @@ class _Round:
         """The wants still to examine, of namespaces that had a turn; the most urgent last."""
         self._hopeless: set[Hashable] = set()
         """Keys (``_likeness``) of wants for which no place was found."""
+        self._steps = STEPS_MAX
+        """How many placements may still be tried to have fewer pods leave for gangs."""
 
     def taken(self) -> list[PlannedEviction]:
         """The pods to evict, at most as many as one round may evict; pods that leave together count as one."""
@@ -184,6 +188,14 @@ class _Round:
         neighbours = self._neighbours(namespace, want)
         start, mark = self._trial.mark(), self._search.mark()
         placed = all(self._place(task, neighbours or ()) for task in want.tasks)
+        leave = len(self._search.positions_since(mark)) if placed else inf
+        # Victims that make room in a bucket may be worth more than fewer ones that do not.
+        if len(want.tasks) > 1 and leave and (neighbours is None or not placed):
+            self._search.undo_to(mark)
+            self._trial.undo_to(start)
+            placed = self._place_otherwise(want, leave) or (
+                placed and all(self._place(task, neighbours or ()) for task in want.tasks)
+            )
         if placed and (neighbours is None or self._relieve(namespace, want, neighbours)):
             return True
         self._search.undo_to(mark)
@@ -202,6 +214,18 @@ class _Round:
             return False
         self._trial.reserve(task, found.row)
         return True
+
+    def _place_otherwise(self, want: Want, leave: float) -> bool:
+        """Place a want in any way for which fewer pods leave; False, with nothing changed, where there is none."""
+        steps = self._steps if leave < inf else min(self._steps, STEPS_MAX // 2)
+        gang = GangRoom(self._trial, self._search, want.tasks, leave, steps)
+        found = gang.find()
+        self._steps -= steps - max(0, gang.steps)
+        for one in found or ():
+            for position in one.victims:
+                self._search.evict(position, one.task)
+            self._trial.reserve(one.task, one.row)
+        return found is not None
 
     def _neighbours(self, namespace: str, want: Want) -> Collection[str] | None:
         """The overused namespaces in buckets that would exceed their limits with a want; None if no bucket would.

@@ -140,6 +140,11 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
             for plugin in listening:
                 plugin.rehearse(begins=False)
 
+    @property
+    def is_blind_in_rehearsals(self) -> bool:
+        """Whether a plugin does not see what moves in rehearsals."""
+        return any(plugin.is_blind for plugin in self.taking_part(Rehearsing))
+
     def end_cycle(self) -> None:
         """Tell the plugins with ``CycleEnd``, in tier order, that the actions have run."""
         for plugin in self.taking_part(CycleEnd):

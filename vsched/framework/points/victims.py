@@ -224,6 +224,11 @@ class Rehearsing(Point):
 
     point = ""
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether the plugin does not see what moves in such tries. Then no other victims are looked for."""
+        return False
+
     @abstractmethod
     def rehearse(self, begins: bool) -> None:
         """Such tries begin (``begins``) or are over."""

@@ -35,8 +35,9 @@ POINTS: dict[str, str] = {
         "by queue, namespace and job, where admitted jobs count as held; jobs that their queue could not "
         "place now are asked for last"
     ),
-    "victims": "a victim that the gang can do without stays; pods that could take the place back are not evicted,"
-    " and no pod is evicted for a job that would lose the place to another waiting job",
+    "victims": "the fewest that make room for the gang as a whole, on whatever nodes; of equally many, those on the "
+    "first nodes by score. Pods that could take the place back are not evicted, and no pod is evicted for a job that "
+    "would lose the place to another waiting job",
     VICTIMS_AND_TIERS: (
         "what a plugin protects absolutely is no victim, in whatever tier: with gang, nothing is reclaimed from jobs "
         "at their minMember, such as those of a single pod; victimTiers: reference for the old way"
