@@ -361,6 +361,13 @@ def test_evictions_waste_as_little_work_as_possible() -> None:
     assert binds(document, 1) == {"urgent-0": "node-2"}
 
 
+def test_a_pod_moves_where_that_makes_a_node_whole() -> None:
+    document = planned("consolidate")
+
+    assert evicted(document) == {("web", "consolidate"): 1}
+    assert binds(document, 1) == {"train-0": "node-2"}
+
+
 def test_pods_go_where_nodes_really_have_what_they_ask_for() -> None:
     assert binds(planned("usage")) == {"solver-0": "node-3", "cache-0": "node-1"}
     assert binds(planned("usage", by_default=True)) == {"solver-0": "node-1", "cache-0": "node-1"}

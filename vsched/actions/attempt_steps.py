@@ -25,7 +25,7 @@ class Mark(NamedTuple):
     tentative: int
 
 
-class Done(NamedTuple):
+class AttemptSteps(NamedTuple):
     """Steps of an attempt."""
 
     steps: Sequence[LedgerEntry]

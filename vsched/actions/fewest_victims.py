@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 
 from vsched.actions.assigning import SEARCHES_MAX
-from vsched.actions.attempt_steps import Done, Mark
+from vsched.actions.attempt_steps import AttemptSteps, Mark
 from vsched.actions.freeing_plans import NOBODY, Classes, FreeingPlans, Missing, Victim, fewest_of_one_kind
 from vsched.actions.gang_assignment import GangAssignment
 from vsched.actions.gang_counts import CELLS_OF_A_STEP, SearchBudget
@@ -26,7 +26,7 @@ from vsched.actions.queue_room import queue_could_take
 from vsched.actions.room import has_room, place_each
 from vsched.actions.task_kinds import KindsInDomain, kinds_of
 from vsched.actions.victim_search import VictimArgs
-from vsched.actions.victim_votes import VictimVotes, by_votes, of_each_kind
+from vsched.actions.victim_votes import GangVotes, by_votes, of_each_kind
 from vsched.actions.victims import Attempt
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
@@ -91,8 +91,8 @@ class _Finding:
         self._session, self._attempt, self._wish, self._budget, self._start = session, attempt, wish, budget, before
         self._search = attempt.search
         self._plans: FreeingPlans
-        self._votes: VictimVotes
-        self._best: Done | None = None
+        self._votes: GangVotes
+        self._best: AttemptSteps | None = None
         self._fewest: float = inf
         """How many victims the best set has."""
         self._highest: tuple[float, float] = (inf, inf)
@@ -105,7 +105,7 @@ class _Finding:
         self._tried: set[frozenset[str]] = set()
         """Sets of victims, by uid."""
 
-    def run(self, today: Done | None) -> Done | None:
+    def run(self, today: AttemptSteps | None) -> AttemptSteps | None:
         """What makes room with the fewest victims, ``today`` where nothing is better; nothing is done at the end."""
         if today is not None:
             self._keep(today)
@@ -116,7 +116,7 @@ class _Finding:
         if missing.total > len(kinds.usable):
             return self._best
         rows = dict.fromkeys(step.row for step in today.steps) if today is not None else ()
-        self._votes = VictimVotes(self._session, self._search, kinds.usable)
+        self._votes = GangVotes(self._session, self._search, kinds.usable)
         self._plans = FreeingPlans(self._attempt, kinds, missing, self._budget, self._is_cheap, rows)
         if today is None:
             nodes = len(self._plans.nodes)
@@ -328,7 +328,7 @@ class _Finding:
         attempt.evict_for_queue(task, row, victims)
         return attempt.place_at(task, row, candidates)
 
-    def _keep(self, done: Done) -> bool:
+    def _keep(self, done: AttemptSteps) -> bool:
         """Keep what was done as the best, if it is."""
         victims = done.victims
         if len(victims) >= self._fewest or done.placed < self._placed:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.actions.attempt_steps import Done
+from vsched.actions.attempt_steps import AttemptSteps
 from vsched.actions.freeing import rooms_once_freed
 from vsched.actions.gang_counts import CELLS_OF_A_STEP, SearchBudget
 from vsched.actions.pools import CandidatePool, is_out
@@ -247,7 +247,7 @@ class FreeingPlans:
         return [dict(task.shape.request) for task in tasks]
 
 
-def fewest_of_one_kind(session: Session, attempt: Attempt, tasks: Sequence[Task], today: Done) -> int:
+def fewest_of_one_kind(session: Session, attempt: Attempt, tasks: Sequence[Task], today: AttemptSteps) -> int:
     """How many leave at least, where all tasks are alike: there was no room without victims when the first one left."""
     first = next((at for at, step in enumerate(today.steps) if step.cause is not None), None)
     if first is None or len(of_each_kind(session, tasks)) > 1:

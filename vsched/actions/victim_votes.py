@@ -15,7 +15,7 @@ from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
 
 
-class VictimVotes:
+class GangVotes:
     """The votes for a gang."""
 
     def __init__(self, session: Session, search: VictimSearch, tasks: Sequence[Task]) -> None:

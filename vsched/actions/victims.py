@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 
 import numpy as np
 
-from vsched.actions.attempt_steps import Done, FreedRoom, Mark
+from vsched.actions.attempt_steps import AttemptSteps, FreedRoom, Mark
 from vsched.actions.placing import choose, waits_for
 from vsched.actions.pools import CandidatePool, Pools, is_out
 from vsched.actions.pricing import size_of, would_do
@@ -56,7 +56,7 @@ class Attempt:
         """Whether it was sound after the step that was the latest then."""
         self._earlier_refusals: dict[str, NodeReasons | Refusal | None] = {}
         """The refusals that tasks had before this attempt placed them, by uid."""
-        self.replaced: Done | None = None
+        self.replaced: AttemptSteps | None = None
         """What was done before other victims were found, which are fewer."""
         self._among: Container[str] | None = None
         """Uids of the only tasks that may be victims at present; None for all candidates."""
@@ -156,9 +156,9 @@ class Attempt:
         self.statement.rollback(before)
         return is_true
 
-    def done(self, mark: Mark) -> Done:
+    def done(self, mark: Mark) -> AttemptSteps:
         """What was done since a mark, to do it again."""
-        return Done(self.session.ledger.log[mark.step :], self._taken[mark.taken :])
+        return AttemptSteps(self.session.ledger.log[mark.step :], self._taken[mark.taken :])
 
     def start_over(self, mark: Mark, tasks: Iterable[Task]) -> None:
         """Go back to a mark; give these tasks the refusals that they had before the attempt."""
@@ -168,7 +168,7 @@ class Attempt:
         earlier = self._earlier_refusals
         self.session.refused.restore({task.uid: earlier[task.uid] for task in tasks if task.uid in earlier})
 
-    def do_again(self, done: Done) -> None:
+    def do_again(self, done: AttemptSteps) -> None:
         """Take the same steps again, from where they were taken first."""
         redo(self.statement, done.steps)
         self._taken += done.taken

@@ -177,7 +177,8 @@ def test_every_number_of_ours_is_there(seen: Seen) -> None:
     found = samples(seen.text)
     assert sorted(OURS - found.keys()) == []
     assert found["vsched_useless_evictions"] == {
-        (("action", action),): 0.0 for action in ("preempt", "reclaim", "gangpreempt", "gangreclaim", "arbitrate")
+        (("action", action),): 0.0
+        for action in ("preempt", "reclaim", "gangpreempt", "gangreclaim", "consolidate", "arbitrate")
     }
     verbs = {dict(labels)["verb"] for labels in found["vsched_api_requests"]}
     assert verbs >= {"GET", "LIST", "WATCH", "POST", "PATCH"}

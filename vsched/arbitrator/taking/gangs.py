@@ -38,7 +38,7 @@ Class = tuple[int, Hashable]
 Classes = frozenset[Class]
 
 
-class Placed(NamedTuple):
+class PlacedPod(NamedTuple):
     """A pod with its place, and the victims that leave for it, by position."""
 
     task: Task
@@ -57,7 +57,7 @@ class GangRoom:
         self._victims, self._turns = search.victims, search.turns()
         self.steps = steps
         """How many placements may still be tried."""
-        self._best: list[Placed] | None = None
+        self._best: list[PlacedPod] | None = None
         self._mark, self._start = search.mark(), trial.mark()
         numbers: dict[Hashable, int] = {}
         self._kind_of = [numbers.setdefault(trial.likeness(task), len(numbers)) for task in tasks]
@@ -70,7 +70,7 @@ class GangRoom:
         self._rows: dict[int, Mask] = {}
         """By row that matters: bool[kinds], the pods that may go there."""
 
-    def find(self) -> list[Placed] | None:
+    def find(self) -> list[PlacedPod] | None:
         """Places for all pods with fewer victims; None where there are none, or none are found."""
         counts = Counter(self._kind_of)
         by_kind = [counts[kind] for kind in range(len(self._firsts))]
@@ -250,9 +250,9 @@ class GangRoom:
         """What a pod asks for, as the sum of its parts of the cluster."""
         return sum(amount / max(1, self._totals[column]) for column, amount in task.shape.request)
 
-    def _by_all_rules(self, order: Sequence[tuple[Task, int]], among: Sequence[int]) -> list[Placed] | None:
+    def _by_all_rules(self, order: Sequence[tuple[Task, int]], among: Sequence[int]) -> list[PlacedPod] | None:
         """Place the pods there, with victims among these alone; None where one of them may not go."""
-        found: list[Placed] = []
+        found: list[PlacedPod] = []
         for task, row in order:
             leaving: Sequence[int] = ()
             if not self._trial.node_selection.fits_at(task, row):
@@ -262,5 +262,5 @@ class GangRoom:
                     return None
                 leaving = freed
             self._trial.reserve(task, row)
-            found.append(Placed(task, row, leaving))
+            found.append(PlacedPod(task, row, leaving))
         return found
