@@ -134,7 +134,9 @@ class _Finding:
         return own <= self._highest[0] and of_job <= self._highest[1]
 
     def _priorities(self, victim: Task) -> tuple[int, int]:
-        return victim.priority, self._session.snapshot.jobs[victim.job].priority
+        """Of a victim, and of its job; with ``reclaim``, queues take turns whatever the priority of jobs."""
+        is_reclaimed = self._search.purpose is Purpose.RECLAIM
+        return victim.priority, 0 if is_reclaimed else self._session.snapshot.jobs[victim.job].priority
 
     # -- sets of victims ---------------------------------------------------------------------------------------------
 
@@ -245,7 +247,7 @@ class _Finding:
         target = self._placed_in_any_way(closed)
         self._start_over()
         failed: Victim | None = None
-        for candidates, order in product(dict.fromkeys((self._alike(victims), among)), self._orders(target, victims)):
+        for candidates, order in product(self._candidates(victims, among), self._orders(target, victims)):
             refused = self._refused(order, candidates, victims)
             is_made = refused is None and has_room(self._session, self._attempt) and self._attempt.is_sound
             is_kept = is_made and self._keep(self._attempt.done(self._start))
@@ -255,13 +257,19 @@ class _Finding:
             failed = failed or refused
         return failed
 
-    def _alike(self, victims: Sequence[Victim]) -> frozenset[str]:
-        """These, and all that are as large on the same nodes: of equal ones, those leave that are first in turn."""
+    def _candidates(self, victims: Sequence[Victim], among: frozenset[str]) -> Sequence[frozenset[str]]:
+        """These, and all that are as large on the same nodes: of equal ones, those leave that are first in turn.
+
+        Else these alone, where all of them are of one queue: queues take turns.
+        """
         shapes: dict[int, set[Shape]] = {}
         for victim, row in victims:
             shapes.setdefault(row, set()).add(victim.shape)
         nodes = (node for node in self._plans.nodes if node.row in shapes)
-        return frozenset(one.uid for node in nodes for one in node.victims if one.shape in shapes[node.row])
+        alike = [one for node in nodes for one in node.victims if one.shape in shapes[node.row]]
+        every = frozenset(one.uid for one in alike)
+        jobs = self._session.snapshot.jobs
+        return (every, among) if every != among and len({jobs[one.job].spec.queue for one in alike}) < 2 else (every,)
 
     def _start_over(self) -> None:
         self._attempt.start_over(self._start, self._wish.kinds.all)
