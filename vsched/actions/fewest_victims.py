@@ -134,9 +134,7 @@ class _Finding:
         return own <= self._highest[0] and of_job <= self._highest[1]
 
     def _priorities(self, victim: Task) -> tuple[int, int]:
-        """Of a victim, and of its job; with ``reclaim``, queues take turns whatever the priority of jobs."""
-        is_reclaimed = self._search.purpose is Purpose.RECLAIM
-        return victim.priority, 0 if is_reclaimed else self._session.snapshot.jobs[victim.job].priority
+        return victim.priority, self._session.snapshot.jobs[victim.job].priority
 
     # -- sets of victims ---------------------------------------------------------------------------------------------
 
@@ -266,7 +264,7 @@ class _Finding:
         for victim, row in victims:
             shapes.setdefault(row, set()).add(victim.shape)
         nodes = (node for node in self._plans.nodes if node.row in shapes)
-        alike = [one for node in nodes for one in node.victims if one.shape in shapes[node.row]]
+        alike = [one for node in nodes for one in node.everyone if one.shape in shapes[node.row]]
         every = frozenset(one.uid for one in alike)
         jobs = self._session.snapshot.jobs
         return (every, among) if every != among and len({jobs[one.job].spec.queue for one in alike}) < 2 else (every,)

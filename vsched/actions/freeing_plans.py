@@ -67,6 +67,8 @@ class _Node(NamedTuple):
     row: int
     victims: Sequence[Task]
     """In the order of eviction."""
+    everyone: Sequence[Task]
+    """All candidates, those who may not leave at all included."""
     may: Mask
     """bool[kinds]: the tasks that may go there."""
 
@@ -193,7 +195,8 @@ class FreeingPlans:
             in_order = [list(self._attempt.rows(pool, task)) for task, pool in by_asker]
             others = np.flatnonzero(is_open).tolist()
         rows = dict.fromkeys(row for row in chain(first, *in_order, others) if is_open[row])
-        return [_Node(row, self._victims_on(row, is_cheap), may[row]) for row in rows]
+        everyone = {row: self._candidates_on(row) for row in rows}
+        return [_Node(row, list(filter(is_cheap, found)), found, may[row]) for row, found in everyone.items()]
 
     def _is_queue_full(self) -> bool:
         """Whether victims anywhere make room for the gang, as its queue may not hold all of it besides them."""
@@ -216,9 +219,8 @@ class FreeingPlans:
         found: list[int] = rows[np.argsort(needed[rows], kind="stable")][:most].tolist()
         return found
 
-    def _victims_on(self, row: int, is_cheap: Callable[[Task], bool]) -> list[Task]:
-        found = {victim.uid: victim for pool in self._pools for victim in pool.candidates(row)}
-        return list(filter(is_cheap, found.values()))
+    def _candidates_on(self, row: int) -> list[Task]:
+        return list({victim.uid: victim for pool in self._pools for victim in pool.candidates(row)}.values())
 
     # -- amounts -----------------------------------------------------------------------------------------------------
 
