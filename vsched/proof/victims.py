@@ -107,10 +107,11 @@ def gangs_keep_their_minima(cycle: Cycle) -> Iterator[str]:
         actions, semi, why = {one.action for one in evictions}, job.spec.preemptibility is Preemptibility.SEMI, ""
         goes_by = {one for one in actions if semi or (one not in WHOLE and cycle.facts.protects("gang", one))}
         guarded = [at for at, one in enumerate(evictions) if one.action in goes_by]
-        # What an action takes that does not go by minima, after the last one that does, is no fault of that one.
-        gone = {one.uid for one in (evictions[: guarded[-1] + 1] if guarded else evictions)}
+        # What actions take that do not go by minima is no fault of those that do: after the last one, or before it.
+        taken = evictions[: guarded[-1] + 1] if guarded else evictions
+        gone, others = {one.uid for one in taken}, {one.uid for one in taken if guarded and one.action not in goes_by}
         whole, had = leaves_whole(job, cycle.evicted), cycle.ready(job, evicted=True)
-        before, after = lacking(job, had), lacking(job, [task for task in had if task.uid not in gone])
+        before, after = (lacking(job, [task for task in had if task.uid not in left]) for left in (others, gone))
         if job.spec.leaves_whole:
             why = "" if whole else words.LEAVES_IN_PART
         elif (guarded or actions <= WHOLE) and not (whole and actions <= WHOLE):
