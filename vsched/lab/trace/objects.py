@@ -108,6 +108,10 @@ def offering(obj: Obj, node: TraceNode, offered: int, largest_free: int) -> Obj:
     }
 
 
+OWNER = {"apiVersion": "traces.vsched.io/v1", "kind": "TraceJob", "controller": True}
+"""Who makes a pod of the trace again that was evicted: the replay itself."""
+
+
 def group_object(pod: TracePod, gang: TraceGang, name: str, queue: str) -> Obj:
     """The PodGroup of a pod's gang in a queue, with a name of its own: all its pods start, or none."""
     asked = {}
@@ -160,7 +164,8 @@ def pod_object(pod: TracePod, name: str, scheduler: str, queue: str, group: str 
         annotations[GROUP_NAME] = group
     if pod.declared_seconds:
         annotations[EXPECTED_DURATION] = f"{pod.declared_seconds}s"
-    metadata = {"name": name, "namespace": namespace_of(pod), "annotations": annotations}
+    metadata: Obj = {"name": name, "namespace": namespace_of(pod), "annotations": annotations}
+    metadata["ownerReferences"] = [{**OWNER, "name": name, "uid": name}]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
