@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.plans import plan
 from tests.support.taking import Busy, evicted, kept, taking
 from vsched.framework.policy import Policy
 
@@ -624,3 +625,23 @@ def test_what_one_action_has_freed_the_other_leaves_alone(order: str) -> None:
     assert len(report.evictions) == 1
     assert len({eviction.uid for eviction in report.evictions}) == 1
     assert len(kept(report)) == 1
+
+
+@pytest.mark.parametrize("actions", ["allocate, reclaim", "allocate, gangreclaim", "allocate, consolidate, reclaim"])
+def test_a_job_with_its_minimum_only_grows_whichever_plugin_says_first_that_it_starves(actions: str) -> None:
+    """The plugin priority calls a job starving that has pods without a node."""
+    text = """
+    node n0 cpu=2
+    node n1 cpu=3
+    node n2 cpu=2
+    queue a deserved=cpu:5
+    queue b deserved=cpu:7
+    job ns/holder min=1 queue=a phase=Running
+    pods ns/holder 1 cpu=2 on=n0
+    pods ns/holder 1 cpu=2 on=n1
+    pods ns/holder 1 cpu=2 on=n2
+    job ns/more min=1 queue=b phase=Running
+    pods ns/more 1 cpu=1 on=n1
+    pods ns/more 1 cpu=1
+    """
+    assert plan(text, taking(actions, "priority", "capacity predicates", "gang")).reports[0].evictions == ()

@@ -97,12 +97,16 @@ class Consolidation:
 
     def may_be_helped(self, job: JobView) -> bool:
         """Whether a job starves, and may be worked on."""
-        return self._session.plugins.job_starving(job) and workable(self._session, job)
+        return self._starves(job) and workable(self._session, job)
+
+    def _starves(self, job: JobView) -> bool:
+        """Whether a job lacks its minimum, whatever else plugins call starving."""
+        return self._session.plugins.job_starving(job) and not job.has_minima
 
     def moves_for(self, job: JobView) -> Moves | None:
         """The fewest and cheapest moves by which a job gets its minimum; None where there are none, or none needed."""
         session, queue = self._session, self._session.queue(job)
-        if not may_start(session, job) or not session.plugins.job_starving(job) or session.plugins.overused(queue):
+        if not may_start(session, job) or not self._starves(job) or session.plugins.overused(queue):
             return None
         tasks = [task for task in unplaced(session, job) if not task.best_effort]
         missing = max(1, session.plugins.tasks_missing(job) - job.waiting)

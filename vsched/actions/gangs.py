@@ -75,7 +75,8 @@ def gangreclaim(session: Session) -> None:
 
 def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:
     """Evict tasks of other queues for a starving job whose queue may reclaim all that it still needs at once."""
-    tasks = unplaced(session, job) if session.plugins.job_starving(job) else []
+    starves = session.plugins.job_starving(job) and not job.has_minima
+    tasks = unplaced(session, job) if starves else []
     needed: Vector = {}
     for task in tasks[: max(1, session.plugins.tasks_missing(job) - job.waiting)]:
         add(needed, task.shape.request)

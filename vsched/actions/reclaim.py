@@ -64,7 +64,9 @@ def take_turn(session: Session, takers: Takers, segments: Sequence[Segment], poo
 
 
 def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:
-    """Evict tasks of other queues for a starving job: enough for its minimum, or none."""
+    """Evict tasks of other queues for a job that lacks its minimum: enough for that, or none."""
+    if job.has_minima:
+        return  # whatever makes it starve, more is growth
     if not take_missing(session, ReclaimSearch, job, pools, first_that_does) and session.has_non_preemptible:
         take_missing(session, ReclaimBeyond, job, pools, first_that_does)
 

@@ -187,6 +187,11 @@ class JobView:
         return self.sub_groups is None or self.sub_groups.are_pipelined
 
     @property
+    def has_minima(self) -> bool:
+        """The same, and the minima of its roles."""
+        return self.is_pipelined and not self.roles_missing(waiting=True)
+
+    @property
     def is_starving(self) -> bool:
         """Whether the gang or a required sub-group lacks its minimum even when its pipelined tasks count."""
         if self.ready + self.waiting < self.min_member:

@@ -115,7 +115,7 @@ class Gang(
 
     def job_pipelined(self, job: JobView) -> Vote:
         """Permits if the minimum will be met once the resources that the job waits for are free."""
-        return Vote.PERMIT if job.is_pipelined and not job.roles_missing(waiting=True) else Vote.REJECT
+        return Vote.PERMIT if job.has_minima else Vote.REJECT
 
     def job_starving(self, job: JobView) -> bool:
         """Whether the minimum of the job or of a sub-group it needs is not met, pipelined tasks included.
