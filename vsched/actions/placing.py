@@ -60,16 +60,13 @@ def goal_of(session: Session, job: JobView) -> PlacingGoal:
 def goal_later(session: Session, job: JobView) -> PlacingGoal:
     """The goal of a whole job whose start is planned: that it is ready once other pods have left."""
 
-    def met() -> bool:
-        return job.is_pipelined and not job.roles_missing(waiting=True)
-
     def missing() -> int:
         return max(0, session.plugins.tasks_missing(job) - job.waiting)
 
     return PlacingGoal(
-        met,
+        lambda: job.has_minima,
         missing,
-        met,
+        lambda: job.has_minima,
         missing,
         lambda failed_roles, left: worth_going_on(job, failed_roles),
         lambda waiting: job.roles_missing(waiting=True),

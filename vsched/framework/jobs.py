@@ -188,7 +188,7 @@ class JobView:
 
     @property
     def has_minima(self) -> bool:
-        """The same, and the minima of its roles."""
+        """The same, and the minima of its roles, once other pods have left the chosen nodes."""
         return self.is_pipelined and not self.roles_missing(waiting=True)
 
     @property

@@ -78,12 +78,7 @@ def place_of(session: Session, view: JobView, uid: str) -> Refusal:
     if session.is_left(node):
         return to_leave(node, session.asked_on.get(node, ()))
     others = (view.moved[one][1] for one in view.job.pending if has_place(view, one))
-    return to_start(node, at_once=in_sight(view) and not any(session.is_left(one) for one in others))
-
-
-def in_sight(view: JobView) -> bool:
-    """Whether the job will have its minimum, and its roles theirs, once other pods have left the chosen nodes."""
-    return view.is_pipelined and not view.roles_missing(waiting=True)
+    return to_start(node, at_once=view.has_minima and not any(session.is_left(one) for one in others))
 
 
 def _roles_short(session: Session, view: JobView) -> set[str]:

@@ -20,7 +20,7 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
-from vsched.framework.reports.pending_pods import has_place, in_sight, refusal_of, set_apart
+from vsched.framework.reports.pending_pods import has_place, refusal_of, set_apart
 from vsched.framework.reports.plain import PlainJobs, Sizes
 from vsched.framework.reports.queue_room import QueueRoom, counts
 from vsched.framework.reports.unschedulable import UnschedulableReasons
@@ -252,7 +252,7 @@ class ScaleUps:
         apart = set_apart(session, view)
         if apart is not None and all(self._may_help(refusal_of(session, view, uid)) for uid in apart):
             return tuple(pending.values()), None
-        placed = in_sight(view)
+        placed = view.has_minima
         tasks: list[Task] = []
         others: list[tuple[float, str, Refusal]] = []
         refusals, moved = session.refused.tasks, view.moved

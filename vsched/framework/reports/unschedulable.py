@@ -20,7 +20,6 @@ from vsched.framework.reports.pending_pods import (
     cause_of,
     fitting,
     has_place,
-    in_sight,
     of_role,
     place_of,
     set_back,
@@ -90,7 +89,7 @@ class UnschedulableReasons:
         if not view.pending_count and not view.waiting:
             return self._incomplete(view)
         cause = cause_of(session, view)
-        if view.waiting and in_sight(view) and not view.is_ready:
+        if view.waiting and view.has_minima and not view.is_ready:
             return self._leaving(view)
         if cause is None:
             return self._gated(view)
@@ -101,7 +100,7 @@ class UnschedulableReasons:
             return self._lacking_claims(view, cause, why)
         if not waits(why):
             return self.refused(view, why)
-        return self._leaving(view) if in_sight(view) else self._out_of_sight(view)
+        return self._leaving(view) if view.has_minima else self._out_of_sight(view)
 
     def _lacking_claims(self, view: JobView, cause: Task, why: Refusal) -> UnschedulableReason:
         """The reason for a job with pods whose claims cannot be used; it names the oldest such pod."""

@@ -11,7 +11,7 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.last import NOBODY, LastReport, PodText, PodTexts, Verdicts
 from vsched.framework.reports.limits import UnschedulableReason
-from vsched.framework.reports.pending_pods import in_sight, refusal_of, set_apart, set_back, with_refusal
+from vsched.framework.reports.pending_pods import refusal_of, set_apart, set_back, with_refusal
 from vsched.framework.reports.plain import PlainJobs
 from vsched.framework.reports.scaling import NODES_HELP, ScaleUp, sizes
 from vsched.framework.reports.unschedulable import UnschedulableReasons
@@ -168,7 +168,7 @@ def with_request(session: Session, headline: UnschedulableReason, view: JobView)
 
 def _other_reason(view: JobView, outcome: JobOutcome, why: NodeReasons | Refusal | None, scale_up: ScaleUp) -> str:
     """The reason of a pod that no nodes are to be added for: the code of what it waits for."""
-    if isinstance(why, Refusal) and why.code not in NODES_HELP and (why.reason != PIPELINED or in_sight(view)):
+    if isinstance(why, Refusal) and why.code not in NODES_HELP and (why.reason != PIPELINED or view.has_minima):
         return UNSUPPORTED if why.code is Code.UNSUPPORTED else why.code
     return scale_up.code or outcome.code or UNDETERMINED
 
@@ -211,7 +211,7 @@ def _task_message(
     ``gang`` is the message that says why its job waits, and ``fits`` what a task waits for that found a node.
     """
     if isinstance(why, Refusal):
-        if why.reason == PIPELINED and gang and not in_sight(view):
+        if why.reason == PIPELINED and gang and not view.has_minima:
             return words.waits_as_gang_waits(why.message, view.called, gang), dict(outcome.reasons)
         if why.code is Code.CLAIM:
             # Words of kube-scheduler for a pod that no node can take.
