@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from vsched.kernels.assignment import CELLS_MAX, NEVER, Assignment, RoomOnNodes, TaskTable, assign, too_many
+from vsched.kernels.assignment import CELLS_MAX, NEVER, Assignment, RoomOnNodes, TaskTable, assign, digest_of, too_many
 from vsched.model.nodes.table import Ints
 
 PLENTY = 10**8
@@ -131,3 +131,9 @@ def test_tasks_are_assigned_if_and_only_if_they_fit(problem: Problem) -> None:
     for row, kind, count in found.places:
         counts[row, kind] += count
     assert is_way(problem, counts)
+
+
+def test_questions_that_are_the_same_numbers_parted_otherwise_are_told_apart() -> None:
+    wide, tall = np.array([[1, 2]]), np.array([[1], [2]])
+    assert digest_of(wide) != digest_of(tall)
+    assert digest_of(wide) == digest_of(wide.copy())

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import compress
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from vsched.actions.placing import PlacingGoal
 from vsched.actions.task_kinds import TaskKinds
 from vsched.framework.session import Session
-from vsched.kernels.assignment import NEVER, Assignment, RoomOnNodes, TaskTable, assign, too_many
+from vsched.kernels.assignment import NEVER, Assignment, RoomOnNodes, TaskTable, assign, digest_of, too_many
 from vsched.kernels.packing import pack
 from vsched.model.nodes.table import Ints, Mask
 
@@ -154,11 +153,9 @@ class GangCounts:
         wanted: Ints,
         make: Callable[[], Assignment],
     ) -> Assignment:
-        """The answer, made once: a gang that waits mostly asks the same in each session, of nodes with equal room."""
-        asked = blake2b(digest_size=16)
-        for amounts in (self._requests[kinds], np.array(counts), wanted, room.free, room.most):
-            asked.update(amounts.tobytes())
-        found = self._session.memo.of("assignments", (asked.digest(), wanted.ndim), (), make)
+        """The answer, made once for each question."""
+        asked = digest_of(self._requests[kinds], np.array(counts), wanted, room.free, room.most)
+        found = self._session.memo.of("assignments", (asked, wanted.ndim), (), make)
         self._budget.steps -= 1 + found.cells // CELLS_OF_A_STEP
         return found
 

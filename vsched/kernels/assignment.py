@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,15 @@ class _Stage(NamedTuple):
     """int64[..]: how many fillers beside each."""
     before: Ints
     """int64[vectors]: how many fillers fitted on the nodes before it, beside each vector; negative for none."""
+
+
+def digest_of(*amounts: Ints | Mask) -> bytes:
+    """Equal for equal questions: a gang that waits asks the same in each session, mostly of nodes with equal room."""
+    digest = blake2b(digest_size=16)
+    for one in amounts:
+        digest.update(repr(one.shape).encode())  # else two questions could be the same bytes, parted otherwise
+        digest.update(one.tobytes())
+    return digest.digest()
 
 
 def too_many(counts: Sequence[int]) -> bool:

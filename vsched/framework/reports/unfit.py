@@ -7,7 +7,6 @@ Each pod of such a gang may fit by itself, so reasons of single pods do not expl
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.framework.words import jobs as words
+from vsched.kernels.assignment import digest_of
 from vsched.kernels.infeasibility import AmountShortage, GangDemand, Infeasible, OpenNodes, infeasible
 from vsched.model.amounts.resources import PODS, format_amount
 from vsched.model.nodes.table import Ints
@@ -131,7 +131,7 @@ class UnfitGangs:
                 yield task
 
     def _look(self, kinds: _Kinds) -> tuple[Infeasible | None, int]:
-        gang, asked = kinds.gang, blake2b(digest_size=16)
+        gang = kinds.gang
         total = np.array(gang.counts) @ gang.requests
         free = np.minimum(np.stack([self._free(column) for column in kinds.columns], axis=1), total)
         is_open = np.ones((len(free), len(kinds.firsts)), dtype=np.bool_)
@@ -139,10 +139,8 @@ class UnfitGangs:
             for check in self._session.node_selection.static_checks(task):
                 is_open[:, kind] &= check.passes
         nodes = OpenNodes(free, is_open)
-        # A gang that waits asks the same in each session, mostly of nodes that have the same room for it.
-        for amounts in (gang.requests, np.array((*gang.counts, *gang.roles, *gang.minima, gang.missing)), *nodes):
-            asked.update(amounts.tobytes())
-        return self._session.memo.of(MEMO, asked.digest(), (), lambda: infeasible(gang, nodes, CELLS_MAX))
+        asked = digest_of(gang.requests, np.array((*gang.counts, *gang.roles, *gang.minima, gang.missing)), *nodes)
+        return self._session.memo.of(MEMO, asked, (), lambda: infeasible(gang, nodes, CELLS_MAX))
 
     def _free(self, column: int) -> Ints:
         """int64[nodes]: what is not used, or used by pods that are leaving; whatever is reserved."""
