@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,9 +14,13 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.hypernodes import hypernode_object
 from tests.support.plans import NOW, Manifest, Plan, decide, manifests, mirror, plan, policy_of
-from vsched.actions.assigning import SEARCHES_MAX
+from vsched.actions.assigning import SEARCHES_MAX, search_budget
+from vsched.actions.gang_assignment import GangAssignment
+from vsched.actions.placing import goal_of
+from vsched.actions.task_kinds import KindsInDomain, kinds_of, mask_of
 from vsched.framework.cycle import run_actions
 from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.settings.built_in import REGISTRY
 
@@ -346,3 +351,29 @@ def test_searches_of_one_session_take_so_many_steps_in_all_and_what_is_left_out_
     session = run_actions(mirror(manifests("\n".join([nodes, *jobs]))).snapshot(NOW), GANGS, REGISTRY, Trace())
     assert SEARCHES_MAX * 300 <= session.node_selection.searched < (SEARCHES_MAX + 1) * 300
     assert all(why.cut for why in session.refused.tasks.values() if isinstance(why, NodeReasons))
+
+
+def test_what_came_to_nothing_in_one_choice_of_domains_is_tried_in_the_next() -> None:
+    """The second pod has to be near the first, and its port is taken on the node that is tried first."""
+    text = """
+    node n0 cpu=4 zone=a
+    node n1 cpu=4 zone=a
+    pods ns/b 1 cpu=1 port=80 on=n0
+    job ns/a min=2
+    pods ns/a 1 cpu=1 role=first labels=kind:first
+    pods ns/a 1 cpu=1 role=second port=80
+    """
+    objects = manifests(text)
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"kind": "first"}}}
+    near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    next(one for one in objects if one["metadata"]["name"] == "a.1")["spec"]["affinity"] = near
+    session = Session(mirror(objects).snapshot(NOW), GANGS, REGISTRY, Trace())
+    job = session.view("ns/a")
+    kinds = kinds_of(session, session.plugins.ordered_tasks(job.job.pending.values()), lambda task: task.role)
+    n0, n1 = (mask_of(session, np.array([row])) for row in (0, 1))
+    domains = [KindsInDomain(frozenset({0}), [n0]), KindsInDomain(frozenset({1}), [n0, n1])]
+    with session.statement() as statement:
+        budget, goal = search_budget(session), goal_of(session, job)
+        search = GangAssignment(session, session.queue(job), job, kinds, statement, goal, budget, later=False)
+        assert search.run(domains)
+        assert [(step.task.role, step.row) for step in statement.steps] == [("first", 0), ("second", 1)]

@@ -88,6 +88,7 @@ class GangAssignment:
         if not self._is_exact:
             self._scarcest_first()
         self._by_kind.clear()
+        self._seen.clear()  # what came to nothing may do in other domains
         for task in self._tasks:
             self._by_kind.setdefault(self._kind_of[task.uid], []).append(task)
         begin = self._in_any_order if any(map(_needs_others, self._firsts)) else self._ways
