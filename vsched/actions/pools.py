@@ -298,12 +298,14 @@ class Pools:
         """Undo the reservations; called when the action ends.
 
         What is relied on stays: that of the minimum, and all of it where ``allocate`` does not follow. So does what
-        stands where pods leave: others found that room taken, and had more pods leave for themselves.
+        stands where pods left later: who they left for found that room taken.
         """
-        left = {entry.row for entry in self._session.ledger.log if entry.cause is not None} if self._reserved else ()
-        for key, entries in tuple(self._reserved.items()):
-            if any(entry.row in left for entry in entries):
-                self._relied_on += self._reserved.pop(key)
+        left = set[int]()
+        for entry in reversed(self._session.ledger.log if self._reserved else ()):
+            if entry.cause is not None:
+                left.add(entry.row)
+            elif entry.row in left and entry in self._reserved.get(entry.job.key, ()):
+                self.rely(entry.job)
         with self._session.statement() as statement:
             for entry in chain(self._relied_on, *self._reserved.values()):
                 statement.withdraw(entry.job, entry.task, entry.row)
