@@ -71,6 +71,7 @@ def joint_wish(
         met=lambda: goal.met() and groups.are_whole(statement.tasks),
         will_be_met=lambda: goal.will_be_met() and groups.will_be_whole(statement.tasks),
         parts_missing=lambda waiting: {group.name: group.lacks(waiting=waiting) for group in minima or ()},
+        subject=("groups", goal.subject),
     )
     return JointWish(kinds, whole, lambda: list(_domains(session, job, groups, kinds, some_stay_out=minima is None)))
 
