@@ -64,8 +64,10 @@ class GangCounts:
         self._requests = np.array(requests, dtype=np.int64).reshape(len(self._firsts), len(self._columns))
         self._is_exact = kinds.are_plain
         """Whether amounts say all."""
-        self.is_counted = not too_many(tuple(self.left.values()))
-        """Whether what is left can be counted."""
+        self.is_counted = True
+        """Whether what was left last could be counted."""
+        self._is_too_costly = False
+        """Whether counting on these nodes came to no end."""
         self.way: Way | None = None
         """A way to place what is left, by amounts; None where none is known."""
         self._tables: dict[tuple[tuple[int, ...], tuple[int, ...]], TaskTable] = {}
@@ -80,7 +82,7 @@ class GangCounts:
 
     @reach.setter
     def reach(self, reach: Mapping[int, Mask]) -> None:
-        self._reach, self._known = reach, None
+        self._reach, self._known, self._is_too_costly = reach, None, False
 
     @property
     def met(self) -> bool:
@@ -93,25 +95,27 @@ class GangCounts:
         goal = self._goal
         missing = goal.missing_later() if self._later else goal.missing()
         of_parts = goal.parts_missing(self._later)
-        kinds = [kind for kind, left in self.left.items() if left]
-        if sum(self.left.values()) < missing:
+        if self.left.total() < missing:
             return False
         room = self.room()
-        for kind in kinds:
-            part = self._parts[kind]
-            others = sum(self.left[one] for one in kinds if one != kind)
-            of_part = sum(self.left[one] for one in kinds if one != kind and self._parts[one] == part)
-            least = max(missing - others, of_parts.get(part, 0) - of_part)
-            if least > 0 and int(np.minimum(room.most[:, kind], least).sum()) < least:
-                return False
-        if self._budget.steps <= 0 or not kinds:
+        rooms = {kind: int(np.minimum(room.most[:, kind], left).sum()) for kind, left in self.left.items() if left}
+        fits = {kind: min(self.left[kind], count) for kind, count in rooms.items() if count}
+        of_part = Counter[str]()
+        for kind, count in fits.items():
+            of_part[self._parts[kind]] += count
+        if of_part.total() < missing or any(of_part[part] < least for part, least in of_parts.items()):
+            return False
+        if self._budget.steps <= 0 or not fits:
             return True
-        counts = tuple(self.left[kind] for kind in kinds)
+        kinds, counts = list(fits), tuple(fits.values())
         rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
         room = RoomOnNodes(room.free[rows], room.most[rows][:, kinds])
-        found = self._counted(kinds, counts, room, missing, of_parts) if self.is_counted else None
+        found = (
+            None if self._is_too_costly or too_many(counts) else self._counted(kinds, counts, room, missing, of_parts)
+        )
+        self.is_counted = found is not None and found.complete
         if found is None or not found.complete:
-            self.is_counted = False
+            self._is_too_costly = self._is_too_costly or found is not None
             if not self._is_exact:
                 return True
             found = self._packed(kinds, counts, room, missing, of_parts)

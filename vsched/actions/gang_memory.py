@@ -24,7 +24,7 @@ from vsched.model.pods.claims import PodDevices
 OWNER, INPUTS = "gang searches", "inputs of gang searches"
 
 
-class SearchOutcome(NamedTuple):
+class PastSearch(NamedTuple):
     """What came of a search."""
 
     found: bool
@@ -55,10 +55,10 @@ def search_once(search: GangAssignment, domains: Sequence[KindsInDomain]) -> boo
     session, budget = search.session, search.budget
     had, before = budget.steps, len(session.ledger.log)
 
-    def run() -> SearchOutcome:
+    def run() -> PastSearch:
         budget.steps, budget.cut = had, False
         found = search.run(domains)
-        return SearchOutcome(found, budget.cut, had - budget.steps)
+        return PastSearch(found, budget.cut, had - budget.steps)
 
     state = session.node_selection.state(search.kinds.firsts, later=search.later)
     if search.goal.subject is None or state is None or not _are_granted(search):
