@@ -143,11 +143,13 @@ class GangAssignment:
             self._left[kind] -= 1
             before = self._statement.savepoint()
             for row in self._rows(task, kind, None):
+                self.budget.steps += 1  # given back: what was tried in another order takes none
                 for number, _ in enumerate(self._claim_ways(task, row)):
                     self._there[row, kind, number] += 1
                     state = frozenset((+self._there).items())
                     if state not in self._seen:
                         self._seen.add(state)
+                        self.budget.steps -= 1
                         self._place(task, row)
                         if self._counts.met or self._counts.may_be_met():
                             yield True

@@ -73,6 +73,10 @@ class GangCounts:
         self._tables: dict[tuple[tuple[int, ...], tuple[int, ...]], TaskTable] = {}
         self._known: tuple[int, RoomOnNodes] | None = None
         """What nodes have, with the position in the journal that it is for."""
+        self._together: list[int] = []
+        """By kind: how many of its tasks there is room for at most."""
+        labels = {(kinds.of[task.uid], task.labels) for task in kinds.usable}
+        self._labels = [{one for at, one in labels if at == kind} for kind in range(len(self._firsts))]
         self._reach: Mapping[int, Mask] = {}
 
     @property
@@ -98,8 +102,10 @@ class GangCounts:
         if self.left.total() < missing:
             return False
         room = self.room()
-        rooms = {kind: int(np.minimum(room.most[:, kind], left).sum()) for kind, left in self.left.items() if left}
-        fits = {kind: min(self.left[kind], count) for kind, count in rooms.items() if count}
+        rooms = {
+            kind: min(left, self._together[kind], int(room.most[:, kind].sum())) for kind, left in self.left.items()
+        }
+        fits = {kind: count for kind, count in rooms.items() if count}
         of_part = Counter[str]()
         for kind, count in fits.items():
             of_part[self._parts[kind]] += count
@@ -185,8 +191,12 @@ class GangCounts:
         if self._known is None or self._known[0] != latest:
             nodes, selection = self._session.nodes, self._session.node_selection
             free = [nodes.future_idle(one) if self._later else nodes.unreserved(one) for one in self._columns]
-            most = [np.minimum(selection.rooms(task, now=not self._later), self._tasks) for task in self._firsts]
-            for kind, reach in self._reach.items():
-                most[kind] = np.where(reach, most[kind], 0)
+            most: list[Ints] = []
+            self._together = []
+            for kind, task in enumerate(self._firsts):
+                found, together = selection.rooms_at_most(task, self._labels[kind], now=not self._later)
+                reach = self._reach.get(kind)
+                most.append(np.minimum(found if reach is None else np.where(reach, found, 0), self._tasks))
+                self._together.append(together)
             self._known = latest, RoomOnNodes(np.maximum(np.stack(free, axis=1), 0), np.stack(most, axis=1))
         return self._known[1]

@@ -21,7 +21,7 @@ from vsched.model.amounts.resources import Vector, add
 from vsched.model.claims.changes import ClaimChanges
 from vsched.model.pods.claims import PodDevices
 
-OWNER, INPUTS = "gang searches", "inputs of gang searches"
+OWNER, INPUTS = "gang searches", "search inputs"
 
 
 class PastSearch(NamedTuple):
@@ -118,7 +118,7 @@ def _inputs(search: GangAssignment) -> tuple[object, ...]:
     if any(map(session.claims.has_devices, firsts)):
         things = devices.pools, devices.classes, snapshot.device_shares, snapshot.axis, snapshot.claims.unread
         if session.claims.implicit:  # which pods have claims that they do not name, no record of changes tells
-            found.append(_unchanged(session, "devices and claims", (devices, *things)))
+            found.append(_unchanged(session, "all devices", (devices, *things)))
         else:
             found.append(_unchanged(session, "devices", things, devices.changes))
     return tuple(found)

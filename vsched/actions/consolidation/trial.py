@@ -275,7 +275,7 @@ def _once_pipelined(session: Session, job: JobView) -> PlacingGoal:
         met=goal.will_be_met,
         missing=goal.missing_later,
         parts_missing=lambda waiting: job.roles_missing(waiting=True),
-        subject="job, once pipelined",
+        subject="pipelined",
     )
 
 

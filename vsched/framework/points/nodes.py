@@ -32,6 +32,8 @@ class Check(NamedTuple):
     lasting: bool = False
     """Of a check by attributes of nodes or by claims: whether it applies as long as node, pod and volumes stay as they
     are."""
+    tightens: bool = False
+    """Whether more pods on nodes can only make it apply to more nodes."""
     details: Callable[[], Sequence[Check]] | None = None
     """Returns finer reasons for the nodes that do not pass; called only for messages."""
 

@@ -184,7 +184,7 @@ class PodRules:
         busy = [counter.clear for counter in counters if counter.occupied]
         if busy:
             passes = busy[0] if len(busy) == 1 else np.logical_and.reduce(busy)
-            found.append(Check(reason, passes, resolvable=True, code=code))
+            found.append(Check(reason, passes, resolvable=True, code=code, tightens=True))
 
     # -- ports --------------------------------------------------------------------------------------------------
 
