@@ -82,6 +82,11 @@ def roles_of(roles: Sequence[str]) -> str:
     return listed("role", roles)
 
 
+def sub_groups_of(names: Sequence[str]) -> str:
+    """``sub-group a``, ``sub-groups a and b``."""
+    return listed("sub-group", names)
+
+
 def pods_like(names: Sequence[str]) -> str:
     """The pods of a gang without roles, by one of each kind: ``pods like a-0 and a-4``."""
     return f"pods like {listed('', names)}"
@@ -89,7 +94,7 @@ def pods_like(names: Sequence[str]) -> str:
 
 def lack_together(who: str, needed: str, resource: str, nodes: str, free: str, *, several: bool = True) -> str:
     """``roles ps and worker together need 9 nvidia.com/gpu; usable nodes have 8 free``."""
-    verb = "together need" if several else "needs" if who.startswith("role ") else "need"
+    verb = "together need" if several else "need" if who.startswith("pods ") else "needs"
     return f"{who} {verb} {needed} {'slots for pods' if resource == 'pods' else resource}; {nodes} have {free}"
 
 
