@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Iterable, Sequence
+from itertools import combinations, product
 from typing import NamedTuple
 
 import pytest
@@ -71,6 +72,12 @@ def test_a_gang_that_would_not_fit_in_the_whole_cluster_is_not_told_about_domain
     assert found.message("ns/a") == f"{words.needs(words.THE_GANG, 4, 4, 3)}: {lacking(groups, '3', GPU, '2')}"
 
 
+def test_sub_groups_that_each_fit_in_a_domain_may_not_fit_together() -> None:
+    found = Grouped([(4, 2, "x"), (4, 0, "y"), (9, 0, "y")], [[(1, 1), (1, 0)], [(1, 1), (2, 0)]], 2, True).decided()
+    groups = words.sub_groups_of(["part/p0", "part/p1"])
+    assert found.message("ns/a") == f"{words.needs(words.THE_GANG, 4, 4, 2)}: {words.in_no_domains(groups)}"
+
+
 class Grouped(NamedTuple):
     """A gang of sub-groups on an empty cluster."""
 
@@ -82,6 +89,20 @@ class Grouped(NamedTuple):
     """How many of the groups it needs."""
     close: bool
     """Whether the pods of each group have to be in one rack."""
+
+    def fit(self, groups: Sequence[int]) -> bool:
+        """Whether these groups fit together, by trying all ways."""
+        racks = sorted({rack for *_, rack in self.nodes}) if self.close else [""]
+        return any(
+            all(
+                fits(
+                    [(cpu, gpu) for cpu, gpu, one in self.nodes if rack in ("", one)],
+                    [pod for at, of in zip(groups, way, strict=True) if of == rack for pod in self.groups[at]],
+                )
+                for rack in racks
+            )
+            for way in product(racks, repeat=len(groups))
+        )
 
     def decided(self) -> Plan:
         nodes = [f"node n{at} cpu={cpu} gpu={gpu}" for at, (cpu, gpu, _) in enumerate(self.nodes)]
@@ -125,11 +146,20 @@ def test_sub_groups_that_are_named_do_not_fit_together_and_any_fewer_do(gang: Gr
     message, is_choice = found.message("ns/a"), gang.needed < len(gang.groups)
     numbers = range(len(gang.groups))
     sets = [some for size in range(1, len(numbers) + 1) for some in combinations(numbers, size)]
-    unfit = [some for some in sets if not fits(sizes, [pod for at in some for pod in gang.groups[at]])]
-    named = [some for some in sets if f"{words.sub_groups_of([f'part/p{at}' for at in some])} " in message]
-    if not is_choice and unfit and len(unfit[0]) > 1:
-        assert len(named[-1]) == len(unfit[0])
-        assert named[-1] in unfit
-        assert message.startswith(words.needs(words.THE_GANG, wanted, wanted, most(sizes, every)))
+    names = {some: words.sub_groups_of([f"part/p{at}" for at in some]) for some in sets}
+    unfit = _smallest(some for some in sets if not fits(sizes, [pod for at in some for pod in gang.groups[at]]))
     if words.pods_like([""]).strip() in message:
         assert most(sizes, every) < wanted
+    if is_choice:
+        return
+    if not unfit:
+        apart = _smallest(some for some in sets if not gang.fit(some))
+        assert len(apart[0]) == 1 or any(words.in_no_domains(names[some]) in message for some in apart)
+    elif len(unfit[0]) > 1:
+        assert any(f"{names[some]}{end}" in message for some in unfit for end in " ,")
+        assert message.startswith(words.needs(words.THE_GANG, wanted, wanted, most(sizes, every)))
+
+
+def _smallest(sets: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    found = list(sets)
+    return [some for some in found if len(some) == len(found[0])]

@@ -6,16 +6,25 @@ Each pod of such a gang may fit by itself, so reasons of single pods do not expl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from vsched.framework.jobs import JobView
+from vsched.framework.reports.unfit_domains import domain_choices
 from vsched.framework.session import Session
+from vsched.framework.subgroups import SubGroup, SubGroups
 from vsched.framework.words import jobs as words
 from vsched.kernels.assignment import digest_of
-from vsched.kernels.infeasibility import AmountShortage, GangDemand, Infeasible, OpenNodes, infeasible
+from vsched.kernels.infeasibility import (
+    AmountShortage,
+    GangDemand,
+    Infeasible,
+    OpenNodes,
+    infeasible,
+    infeasible_in_domains,
+)
 from vsched.model.amounts.resources import PODS, format_amount
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.status import Status
@@ -146,7 +155,33 @@ class UnfitGangs:
             if task.claims is None or self._session.claims.obstacle(task) is None:
                 yield task
 
+    def in_domains(self, view: JobView) -> UnfitGang | None:
+        """Why its sub-groups fit in no choice of domains, though each may fit in some; None where they may."""
+        groups, missing = view.sub_groups, self._session.plugins.tasks_missing(view)
+        needed = None if groups is None else groups.without_choice()
+        if groups is None or needed is None:
+            return None
+        kinds = self._kinds(view, missing, _by_group(groups, needed))
+        if kinds is None or len(kinds.roles) < 2 or self._cells <= 0:
+            return None
+        gang, nodes, choices = kinds.gang, self._open_nodes(kinds), domain_choices(self._session, view, kinds.roles)
+        masks = [mask for one in choices for mask in one.domains]
+        of_choices = [number for one in choices for number in (len(one.domains), -1, *sorted(one.roles))]
+        asked = _question(gang, nodes), digest_of(np.array(of_choices), *masks)
+        found, cells = self._session.memo.of(
+            MEMO, asked, (), lambda: infeasible_in_domains(gang, nodes, choices, CELLS_MAX)
+        )
+        self._cells -= cells
+        if len(found) < 2:
+            return None  # what is said of the domain with most room for one says more
+        names = [groups.of(kinds.roles[role]).name for role in found]
+        return UnfitGang(words.in_no_domains(words.sub_groups_of(names)), None, names_pods=True)
+
     def _look(self, kinds: _Kinds) -> tuple[Infeasible | None, int]:
+        gang, nodes = kinds.gang, self._open_nodes(kinds)
+        return self._session.memo.of(MEMO, _question(gang, nodes), (), lambda: infeasible(gang, nodes, CELLS_MAX))
+
+    def _open_nodes(self, kinds: _Kinds) -> OpenNodes:
         gang = kinds.gang
         total = np.array(gang.counts) @ gang.requests
         free = np.minimum(np.stack([self._free(column) for column in kinds.columns], axis=1), total)
@@ -154,9 +189,7 @@ class UnfitGangs:
         for kind, task in enumerate(kinds.firsts):
             for check in self._session.node_selection.static_checks(task):
                 is_open[:, kind] &= check.passes
-        nodes = OpenNodes(free, is_open)
-        asked = digest_of(gang.requests, np.array((*gang.counts, *gang.roles, *gang.minima, gang.missing)), *nodes)
-        return self._session.memo.of(MEMO, asked, (), lambda: infeasible(gang, nodes, CELLS_MAX))
+        return OpenNodes(free, is_open)
 
     def _free(self, column: int) -> Ints:
         """int64[nodes]: what is not used, or used by pods that are leaving; whatever is reserved."""
@@ -223,5 +256,13 @@ def _partings(view: JobView) -> Iterator[_Parting]:
         return
     needed = groups.without_choice()
     if needed is not None:
-        yield _Parting(lambda task: groups.of(task).name, {one.name: one.lacks() for one in needed}, by_group=True)
+        yield _by_group(groups, needed)
     yield _Parting(lambda task: task.role or task.shape, {})
+
+
+def _by_group(groups: SubGroups, needed: Sequence[SubGroup]) -> _Parting:
+    return _Parting(lambda task: groups.of(task).name, {one.name: one.lacks() for one in needed}, by_group=True)
+
+
+def _question(gang: GangDemand, nodes: OpenNodes) -> bytes:
+    return digest_of(gang.requests, np.array((*gang.counts, *gang.roles, *gang.minima, gang.missing)), *nodes)

@@ -100,8 +100,8 @@ class UnschedulableReasons:
             return self._lacking_claims(view, cause, why)
         if not waits(why):
             is_close = why.code is Code.TOPOLOGY and view.sub_groups is not None
-            unfit = self._unfit.of(view) if is_close else None
-            return self.refused(view, why) if unfit is None else self._beyond_cluster(view, unfit)
+            unfit = (self._unfit.of(view) or self._unfit.in_domains(view)) if is_close else None
+            return self.refused(view, why) if unfit is None else self._unfit_in_groups(view, unfit)
         return self._leaving(view) if view.has_minima else self._out_of_sight(view)
 
     def _lacking_claims(self, view: JobView, cause: Task, why: Refusal) -> UnschedulableReason:
@@ -199,8 +199,8 @@ class UnschedulableReasons:
             code, message = protected.code, f"{protected.message}; {message}"
         return UnschedulableReason(code, message, why.reasons, also)
 
-    def _beyond_cluster(self, view: JobView, unfit: UnfitGang) -> UnschedulableReason:
-        """The reason for a gang that asks for closeness and would not fit without either."""
+    def _unfit_in_groups(self, view: JobView, unfit: UnfitGang) -> UnschedulableReason:
+        """The reason for a gang whose sub-groups ask for closeness and do not fit together, with it or without."""
         code, head = self._scale_of_unfit(view, Code.TOPOLOGY, unfit)
         return UnschedulableReason(code, f"{head}: {unfit.message}")
 

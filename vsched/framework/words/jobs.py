@@ -115,6 +115,11 @@ def few_fit(who: str, needed: int, fits: int, resources: Sequence[str]) -> str:
     return f"of {who}, {counted(needed, 'pod is', 'pods are')} needed at once and {many}{why}"
 
 
+def in_no_domains(who: str) -> str:
+    """``sub-groups a and b do not fit together, whichever domains they are in``."""
+    return f"{who} do not fit together, whichever domains they are in"
+
+
 # -- its minimum runs ---------------------------------------------------------------------------------------------
 
 
