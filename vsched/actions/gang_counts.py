@@ -19,6 +19,7 @@ from vsched.framework.session import Session
 from vsched.kernels.assignment import NEVER, Assignment, RoomOnNodes, TaskTable, assign, digest_of, too_many
 from vsched.kernels.packing import pack
 from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.shape import PodLabels
 
 CELLS_OF_A_STEP = 1 << 14
 """So many vectors of counts take about as long to look at as a task takes to be placed."""
@@ -75,8 +76,9 @@ class GangCounts:
         """What nodes have, with the position in the journal that it is for."""
         self._together: list[int] = []
         """By kind: how many of its tasks there is room for at most."""
-        labels = {(kinds.of[task.uid], task.labels) for task in kinds.usable}
-        self._labels = [{one for at, one in labels if at == kind} for kind in range(len(self._firsts))]
+        self._labels: list[set[PodLabels]] = [set() for _ in self._firsts]
+        for task in kinds.usable:
+            self._labels[kinds.of[task.uid]].add(task.labels)
         self._reach: Mapping[int, Mask] = {}
 
     @property

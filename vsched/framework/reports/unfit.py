@@ -59,7 +59,7 @@ class _Parting(NamedTuple):
     """A way to part the pods of a gang, in sets that may have minima."""
 
     part_of: Callable[[Task], Hashable]
-    minima: Mapping[Hashable, int]
+    minima: Mapping[str, int]
     """How many more pods of a part the gang needs at least, where it says so."""
     by_group: bool = False
     """Whether the parts are its sub-groups."""
@@ -136,7 +136,7 @@ class UnfitGangs:
         numbers = {key: number for number, key in enumerate(roles)}
         of_kind = tuple(numbers[part_of(task)] for task in firsts)
         counts = tuple(count_of[task.uid] for task in firsts)
-        lacking = {part: least for part, least in parting.minima.items() if least}
+        lacking: dict[Hashable, int] = {part: least for part, least in parting.minima.items() if least}
         minima = tuple(lacking.pop(part, 0) for part in roles)
         if sum(counts) < missing or lacking or (np.bincount(of_kind, counts, len(roles)) < minima).any():
             return None

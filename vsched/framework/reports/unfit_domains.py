@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -30,14 +30,14 @@ def domain_choices(session: Session, view: JobView, firsts: Sequence[Task]) -> l
         for one in around:
             inside.setdefault(one, []).append(number)
     found: list[DomainChoice] = []
-    for one, numbers in inside.items():
-        topology = view.spec.topology if one is None else one.topology
+    for whose, numbers in inside.items():
+        topology = view.spec.topology if whose is None else whose.topology
         if topology is not None and topology.hard:
-            found.append(DomainChoice(frozenset(numbers), [*_domains(session, view, topology, one)]))
+            found.append(DomainChoice(frozenset(numbers), _domains(session, view, topology, whose)))
     return found
 
 
-def _domains(session: Session, view: JobView, topology: NetworkTopology, group: AnyGroup | None) -> Iterable[Mask]:
+def _domains(session: Session, view: JobView, topology: NetworkTopology, group: AnyGroup | None) -> list[Mask]:
     """The widest domains that may be its own."""
     places = session.places
     reach = places.reach(topology, places.pods_by_domain(view, topology, group))
