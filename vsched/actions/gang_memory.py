@@ -61,7 +61,8 @@ def search_once(search: GangAssignment, domains: Sequence[KindsInDomain]) -> boo
         return PastSearch(found, budget.cut, had - budget.steps)
 
     state = session.node_selection.state(search.kinds.firsts, later=search.later)
-    if search.goal.subject is None or state is None or not _are_granted(search):
+    is_known = search.goal.subject is not None and session.plugins.ready_by_job_alone
+    if not is_known or state is None or not _are_granted(search):
         return run().found
     question = blake2b(msgspec.msgpack.encode([state, *_asked(search, domains)]), digest_size=16).digest()
     outcome = session.memo.of(OWNER, question, _inputs(search), lambda *inputs: run())
