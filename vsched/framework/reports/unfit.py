@@ -156,10 +156,13 @@ class UnfitGangs:
                 yield task
 
     def in_domains(self, view: JobView) -> UnfitGang | None:
-        """Why its sub-groups fit in no choice of domains, though each may fit in some; None where they may."""
+        """Why its sub-groups fit in no choice of domains, though each may fit in some.
+
+        None where they may, and where the whole job has to be close: what is said of its domains says more.
+        """
         groups, missing = view.sub_groups, self._session.plugins.tasks_missing(view)
         needed = None if groups is None else groups.without_choice()
-        if groups is None or needed is None:
+        if groups is None or needed is None or (view.spec.topology is not None and view.spec.topology.hard):
             return None
         kinds = self._kinds(view, missing, _by_group(groups, needed))
         if kinds is None or len(kinds.roles) < 2 or self._cells <= 0:

@@ -17,27 +17,26 @@ from vsched.model.topology.constraints import NetworkTopology
 
 
 def domain_choices(session: Session, view: JobView, firsts: Sequence[Task]) -> list[DomainChoice]:
-    """What the job, and those of its sub-groups and composites that have to be close, can choose from.
+    """What those of its sub-groups and composites that have to be close can choose from.
 
     ``firsts`` are pods, one of each sub-group; these are numbered in this order.
     """
     groups = view.sub_groups
     assert groups is not None, "the caller has looked"
-    inside: dict[AnyGroup | None, list[int]] = {None: [*range(len(firsts))]}
+    inside: dict[AnyGroup, list[int]] = {}
     for number, task in enumerate(firsts):
         group = groups.of(task)
         around: list[AnyGroup] = [*groups.path(group), group]
         for one in around:
             inside.setdefault(one, []).append(number)
     found: list[DomainChoice] = []
-    for whose, numbers in inside.items():
-        topology = view.spec.topology if whose is None else whose.topology
-        if topology is not None and topology.hard:
-            found.append(DomainChoice(frozenset(numbers), _domains(session, view, topology, whose)))
+    for one, numbers in inside.items():
+        if one.topology is not None and one.topology.hard:
+            found.append(DomainChoice(frozenset(numbers), _domains(session, view, one.topology, one)))
     return found
 
 
-def _domains(session: Session, view: JobView, topology: NetworkTopology, group: AnyGroup | None) -> list[Mask]:
+def _domains(session: Session, view: JobView, topology: NetworkTopology, group: AnyGroup) -> list[Mask]:
     """The widest domains that may be its own."""
     places = session.places
     reach = places.reach(topology, places.pods_by_domain(view, topology, group))
