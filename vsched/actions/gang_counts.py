@@ -66,9 +66,7 @@ class GangCounts:
         self._is_exact = kinds.are_plain
         """Whether amounts say all."""
         self.is_counted = True
-        """Whether what was left last could be counted."""
-        self._is_too_costly = False
-        """Whether counting on these nodes came to no end."""
+        """Whether what is left can be counted, on the nodes where it may be."""
         self.way: Way | None = None
         """A way to place what is left, by amounts; None where none is known."""
         self._tables: dict[tuple[tuple[int, ...], tuple[int, ...]], TaskTable] = {}
@@ -88,7 +86,7 @@ class GangCounts:
 
     @reach.setter
     def reach(self, reach: Mapping[int, Mask]) -> None:
-        self._reach, self._known, self._is_too_costly = reach, None, False
+        self._reach, self._known, self.is_counted = reach, None, True
 
     @property
     def met(self) -> bool:
@@ -118,12 +116,10 @@ class GangCounts:
         kinds, counts = list(fits), tuple(fits.values())
         rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
         room = RoomOnNodes(room.free[rows], room.most[rows][:, kinds])
-        found = (
-            None if self._is_too_costly or too_many(counts) else self._counted(kinds, counts, room, missing, of_parts)
-        )
-        self.is_counted = found is not None and found.complete
+        self.is_counted = self.is_counted and not too_many(counts)
+        found = self._counted(kinds, counts, room, missing, of_parts) if self.is_counted else None
         if found is None or not found.complete:
-            self._is_too_costly = self._is_too_costly or found is not None
+            self.is_counted = False
             if not self._is_exact:
                 return True
             found = self._packed(kinds, counts, room, missing, of_parts)

@@ -111,7 +111,7 @@ def assign(tasks: TaskTable, room: RoomOnNodes, needed: Ints, cells_max: int) ->
         vectors, fillers = _takes(tasks, room.free[row], room.most[row])
         cells += (best.size + CELLS_OF_A_VECTOR) * (len(vectors) + 1)
         if cells > cells_max:
-            return Assignment(None, cells, complete=False)
+            return Assignment(None, cells_max, complete=False)  # this node was not looked at
         sums = [best[_less(tasks.shape, vector)] + count for vector, count in zip(vectors, fillers, strict=True)]
         more = np.minimum(np.maximum.reduce(sums), tasks.fillers)
         more = np.where(more < 0, -NEVER, more)
