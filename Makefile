@@ -33,7 +33,7 @@ test: $(STAMP) ## all tests
 words: $(STAMP) ## all sentences for people, with their places (ARGS: those that match)
 	@$(BIN)/python -m tests.support.sentences $(ARGS)
 
-reference: $(STAMP) ## config/reference, made from the definitions
+reference: $(STAMP) ## config/reference, made from the definitions and the figures
 	@$(BIN)/python -m tests.support.reference
 
 compiled: $(STAMP)

@@ -1,14 +1,20 @@
-"""The reference of the kinds, made from their definitions: ``make reference`` writes the page."""
+"""Pages that are made: the reference of the kinds, of their definitions, and the table of figures, of its data.
+
+``make reference`` writes them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import yaml
+
 from tests.support.pages import TOP
 from vsched.sim.objects.crds import shipped_definitions
 
-PAGE = TOP / "config" / "reference" / "README.md"
+FOLDER = TOP / "config" / "reference"
+DATA = FOLDER / "figures.yaml"
 HEAD = """\
 # Kinds
 
@@ -17,6 +23,12 @@ Every field of the kinds that vsched brings. `kubectl explain podgroup.spec` say
 `vsched/sim/objects/definitions`.
 
 """
+FIGURES = """\
+# Figures
+
+Measured on {machine}; {unless}.
+Such machines are noisy: read the ratios, and run the command on yours. `make reference` makes this page from
+`config/reference/figures.yaml`. [Measuring](../../vsched/lab/README.md) explains the commands."""
 ORDER = (
     *("PodGroup", "Queue", "Job", "CronJob", "JobFlow", "JobTemplate", "Command"),
     *("HyperNode", "Consumer", "Bucket", "Allocation"),
@@ -120,6 +132,24 @@ def reference() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def figures() -> str:
+    """The table of figures."""
+    data = yaml.safe_load(DATA.read_text(encoding="utf-8"))
+    parts = [FIGURES.format(**data)]
+    for group in data["figures"]:
+        rows = [
+            f"| {row['what']} | {row['figure']} | `{row['command']}` | {row['date']:%-d %B %Y} |"
+            for row in group["rows"]
+        ]
+        head = ["| what | figure | command | measured |", "|---|---|---|---|"]
+        parts.append("\n".join([f"## {group['of']}", "", *head, *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+PAGES = {FOLDER / "README.md": reference, FOLDER / "figures.md": figures}
+"""Each page, and what makes it."""
+
+
 if __name__ == "__main__":
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(reference(), encoding="utf-8")
+    for path, make in PAGES.items():
+        path.write_text(make(), encoding="utf-8")
