@@ -17,7 +17,7 @@ from vsched.sim.objects.crds import shipped_definitions
 Obj = dict[str, Any]
 OF_EVERY_OBJECT = {"apiVersion", "kind", "metadata"}
 """API servers describe these themselves."""
-MOST_BYTES = 40_000
+MOST_BYTES = 20_000
 """Far less than the 1.5 MiB that etcd takes, and than the 256 KiB that ``kubectl apply`` keeps in an annotation."""
 FOUND = {each["metadata"]["name"]: each for each in shipped_definitions()}
 SCHEMAS = {
