@@ -54,8 +54,9 @@ from vsched.mirror.whatif.edits import (
     Uncordon,
 )
 from vsched.model.amounts.counted import format_counted
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import API_GROUP, NativeGroup, native_name, with_minimum
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.nodes.table import Taint
 from vsched.model.queues.limits import MAX_WALL_TIME, exactly
 from vsched.model.queues.queue import NodeGroups

@@ -11,7 +11,7 @@ from typing import Any
 from vsched.explain.words.lines import as_json, line
 from vsched.mirror.whatif.edits import SetMinSubGroups, SetSubGroupTier, SubGroupEdit
 from vsched.model.amounts.counted import format_counted
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 
 PODGROUPS = "podgroups.scheduling.volcano.sh"
 

@@ -9,7 +9,8 @@ from vsched.mirror.ingest.closeness import TOPOLOGY_TIER
 from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER
 from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.whatif.edits import Edit, SetHighestTier, SetJobQueue, SetMinMember
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Phase
 
 

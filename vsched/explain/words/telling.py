@@ -66,7 +66,7 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.resources import format_amount
 from vsched.model.deviceshare.asking import most_asked, resources_of
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.queues.limits import exactly
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology

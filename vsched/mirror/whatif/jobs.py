@@ -36,7 +36,8 @@ from vsched.mirror.whatif.edits import (
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.model.amounts.resources import Amounts, ResourceAxis, scale_of, without_zeros
 from vsched.model.deviceshare.asking import capped, sums_of, without_wishes
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.shape import PodAffinity, Shape, Toleration
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
