@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
-from vsched.mirror.whatif.edits import DropRule, SetDeviceAmount
+from vsched.explain.edits.pods import DropRule, SetDeviceAmount
 from vsched.model.deviceshare.asking import AMOUNTS, DeviceAmount, has_wishes, most_asked, resources_of
 from vsched.model.deviceshare.records import SharedDeviceRequest
 
