@@ -12,7 +12,7 @@ from rich.text import Text
 from vsched.cli.allocations import words
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable
 from vsched.cli.show.amounts import amounts_table, facts, one_line, scarcest, with_bar
-from vsched.cli.show.columns import USUAL, Column, named, ranks, table_of, wide
+from vsched.cli.show.columns import USUAL, TableColumn, named, ranks, table_of, wide
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.kube.times import time_stamp
 from vsched.model.amounts.counted import CLAIMS, Counted, counted_scale, format_counted, summed
@@ -166,24 +166,24 @@ def legend(look: Look) -> Text:
     return Text(f"{text}  numbers: held/deserved", style="dim")
 
 
-def columns(shares: AllocationShares, now: float) -> list[Column[Row]]:
+def columns(shares: AllocationShares, now: float) -> list[TableColumn[Row]]:
     """What tables show of each namespace and bucket, with its depth in the tree."""
 
-    def usage(resource: str) -> Column[Row]:
-        return Column(resource, cell=lambda row, look: _usage(shares, row[1], resource, look))
+    def usage(resource: str) -> TableColumn[Row]:
+        return TableColumn(resource, cell=lambda row, look: _usage(shares, row[1], resource, look))
 
     return [
-        Column("namespace", cell=_name, gives=True),
-        Column("weight", cell=lambda row, _: _weight(row[1]), number=True, fits=ranks),
+        TableColumn("namespace", cell=_name, gives=True),
+        TableColumn("weight", cell=lambda row, _: _weight(row[1]), number=True, fits=ranks),
         *map(usage, shown(shares)),
-        Column("overused", cell=lambda row, _: _overused(row[1], now)),
+        TableColumn("overused", cell=lambda row, _: _overused(row[1], now)),
         *map(_amounts, ("deserved", "allocated", "reserved", "hard")),
     ]
 
 
-def _amounts(kind: str) -> Column[Row]:
+def _amounts(kind: str) -> TableColumn[Row]:
     of = attrgetter(kind)
-    return Column(kind, cell=lambda row, _: one_line(of(row[1]), _short), gives=True, fits=wide)
+    return TableColumn(kind, cell=lambda row, _: one_line(of(row[1]), _short), gives=True, fits=wide)
 
 
 def _name(row: Row, look: Look) -> Text:

@@ -11,7 +11,7 @@ from rich.text import Text
 from vsched.cli.ask.daemon import ask_daemon, decoded
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.autoscaling import words
-from vsched.cli.show.columns import Column, table_of
+from vsched.cli.show.columns import TableColumn, table_of
 from vsched.cli.show.drawing import Look
 from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest
 from vsched.kube.client import ApiClient
@@ -29,21 +29,21 @@ def _state(one: LatestRequest | Buffer, _: Look) -> Text:
     return Text(one.state, style=STATE_STYLES.get(one.state, ""))
 
 
-REQUEST_COLUMNS: list[Column[LatestRequest]] = [
-    Column("gang", lambda one: one.called or one.gang, gives=True),
-    Column("request", lambda one: one.request, gives=True),
-    Column("attempt", lambda one: one.attempt),
-    Column("state", cell=_state),
-    Column("kept until", cell=lambda one, _: _moment(one.kept_until)),
-    Column("retry at", cell=lambda one, _: _moment(one.retry_at)),
-    Column("says", cell=lambda one, _: Text(one.message)),
+REQUEST_COLUMNS: list[TableColumn[LatestRequest]] = [
+    TableColumn("gang", lambda one: one.called or one.gang, gives=True),
+    TableColumn("request", lambda one: one.request, gives=True),
+    TableColumn("attempt", lambda one: one.attempt),
+    TableColumn("state", cell=_state),
+    TableColumn("kept until", cell=lambda one, _: _moment(one.kept_until)),
+    TableColumn("retry at", cell=lambda one, _: _moment(one.retry_at)),
+    TableColumn("says", cell=lambda one, _: Text(one.message)),
 ]
-BUFFER_COLUMNS: list[Column[Buffer]] = [
-    Column("buffer", lambda one: f"{one.namespace}/{one.name}", gives=True),
-    Column("pods", lambda one: one.pods, number=True),
-    Column("of", cell=lambda one, _: Text(one.of or "-")),
-    Column("state", cell=_state),
-    Column("says", cell=lambda one, _: Text(one.message)),
+BUFFER_COLUMNS: list[TableColumn[Buffer]] = [
+    TableColumn("buffer", lambda one: f"{one.namespace}/{one.name}", gives=True),
+    TableColumn("pods", lambda one: one.pods, number=True),
+    TableColumn("of", cell=lambda one, _: Text(one.of or "-")),
+    TableColumn("state", cell=_state),
+    TableColumn("says", cell=lambda one, _: Text(one.message)),
 ]
 
 

@@ -13,7 +13,7 @@ from vsched.cli.ask.recordings import load
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.devices import words
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import Column, table_of, wide
+from vsched.cli.show.columns import TableColumn, table_of, wide
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.errors import BadInput
 from vsched.framework.words.lists import counted
@@ -166,15 +166,15 @@ def _sum(found: DevicesShown) -> str:
     return ", ".join(parts)
 
 
-COLUMNS: list[Column[Row]] = [
-    Column("node", cell=lambda row, _: Text(row[0]), folds=True),
-    Column("device", cell=lambda row, _: _called(row[1]), folds=True),
-    Column("model", cell=lambda row, _: Text(getattr(row[1], "model", "") or "-"), folds=True),
-    Column("taken", cell=lambda row, look: _taken(row[1], look)),
-    Column("memory", cell=lambda row, _: _memory(row[1])),
-    Column("cores", cell=lambda row, _: _cores(row[1])),
-    Column("state", cell=lambda row, _: _state(row[1])),
-    Column("held by", cell=lambda row, look: _held_by(row[1], look), folds=True),
-    Column("mode", cell=lambda row, _: Text(getattr(row[1], "mode", "") or "-"), fits=wide),
-    Column("numbers", cell=lambda row, _: _numbers(row[1]), fits=wide),
+COLUMNS: list[TableColumn[Row]] = [
+    TableColumn("node", cell=lambda row, _: Text(row[0]), folds=True),
+    TableColumn("device", cell=lambda row, _: _called(row[1]), folds=True),
+    TableColumn("model", cell=lambda row, _: Text(getattr(row[1], "model", "") or "-"), folds=True),
+    TableColumn("taken", cell=lambda row, look: _taken(row[1], look)),
+    TableColumn("memory", cell=lambda row, _: _memory(row[1])),
+    TableColumn("cores", cell=lambda row, _: _cores(row[1])),
+    TableColumn("state", cell=lambda row, _: _state(row[1])),
+    TableColumn("held by", cell=lambda row, look: _held_by(row[1], look), folds=True),
+    TableColumn("mode", cell=lambda row, _: Text(getattr(row[1], "mode", "") or "-"), fits=wide),
+    TableColumn("numbers", cell=lambda row, _: _numbers(row[1]), fits=wide),
 ]

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from vsched.cli.job.view import Document, age
 from vsched.cli.show.amounts import facts
-from vsched.cli.show.columns import Column, columned, entries, row_table_of
+from vsched.cli.show.columns import TableColumn, columned, entries, row_table_of
 from vsched.cli.show.drawing import Look
 from vsched.controllers.vcjobs.spec import JobPhase, TaskSpec, VcJob
 from vsched.kube.times import time_stamp
@@ -26,21 +26,21 @@ STYLES = {
 }
 
 
-def columns(now: float = 0.0) -> list[Column[VcJob]]:
+def columns(now: float = 0.0) -> list[TableColumn[VcJob]]:
     """What is shown of each vcjob, in the order of tables and of documents."""
     return [
-        Column("job", lambda job: job.key, key="job", gives=True),
-        Column("queue", lambda job: job.queue, key="queue", gives=True),
-        Column("phase", lambda job: job.status.phase.value, lambda job, _: _phase(job), "phase"),
-        Column(key="reason", value=lambda job: job.status.reason),
-        Column(key="message", value=lambda job: job.status.message),
-        Column("min", lambda job: job.min_available, key="minAvailable", number=True),
+        TableColumn("job", lambda job: job.key, key="job", gives=True),
+        TableColumn("queue", lambda job: job.queue, key="queue", gives=True),
+        TableColumn("phase", lambda job: job.status.phase.value, lambda job, _: _phase(job), "phase"),
+        TableColumn(key="reason", value=lambda job: job.status.reason),
+        TableColumn(key="message", value=lambda job: job.status.message),
+        TableColumn("min", lambda job: job.min_available, key="minAvailable", number=True),
         *(_pod_count(name, shown=name not in NOT_IN_TABLES) for name in COUNTS),
-        Column("retries", lambda job: job.status.retries, key="retries"),
-        Column(key="maxRetry", value=lambda job: job.max_retry),
-        Column("age", _created, lambda job, _: age(job.created or None, now), "created", number=True),
-        Column(key="podGroup", value=lambda job: job.podgroup),
-        Column(key="tasks", value=lambda job: [_task(job, task) for task in job.tasks]),
+        TableColumn("retries", lambda job: job.status.retries, key="retries"),
+        TableColumn(key="maxRetry", value=lambda job: job.max_retry),
+        TableColumn("age", _created, lambda job, _: age(job.created or None, now), "created", number=True),
+        TableColumn(key="podGroup", value=lambda job: job.podgroup),
+        TableColumn(key="tasks", value=lambda job: [_task(job, task) for task in job.tasks]),
     ]
 
 
@@ -49,8 +49,8 @@ def as_document(job: VcJob) -> Document:
     return entries(columns(), job)
 
 
-def _pod_count(name: str, *, shown: bool) -> Column[VcJob]:
-    return Column(name if shown else "", lambda job: _count(job, name), key=name, number=True)
+def _pod_count(name: str, *, shown: bool) -> TableColumn[VcJob]:
+    return TableColumn(name if shown else "", lambda job: _count(job, name), key=name, number=True)
 
 
 def _created(job: VcJob) -> str | None:

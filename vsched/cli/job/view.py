@@ -12,7 +12,7 @@ from vsched.cli.job import words
 from vsched.cli.job.source import JobDetails, JobLine, JobList
 from vsched.cli.show.amounts import facts
 from vsched.cli.show.claims import claims_table
-from vsched.cli.show.columns import Column, columned, entries, known, named, row_table_of, sentence
+from vsched.cli.show.columns import TableColumn, columned, entries, known, named, row_table_of, sentence
 from vsched.cli.show.drawing import Look
 from vsched.cli.show.places import places_table
 from vsched.explain.records import Explanation
@@ -71,7 +71,7 @@ def chosen(
 # -- for programs
 
 
-def columns(now: float = 0.0, *, messages: bool = False) -> list[Column[JobLine]]:
+def columns(now: float = 0.0, *, messages: bool = False) -> list[TableColumn[JobLine]]:
     """What is shown of each job, in the order of tables and of documents; null for what is not known.
 
     A wide table ends with the sentence why it waits; another does with ``messages``, cut short.
@@ -81,21 +81,23 @@ def columns(now: float = 0.0, *, messages: bool = False) -> list[Column[JobLine]
         return messages or look.wide
 
     return [
-        Column("job", lambda one: one.key, lambda one, look: named(one.title, unicode=look.unicode), "job", gives=True),
-        Column("queue", lambda one: one.queue, key="queue", gives=True, fits=_roomy),
-        Column("phase", lambda one: one.phase, lambda one, _: _phase(one), "phase"),
-        Column("priority", lambda one: one.priority, key="priority", number=True, fits=_whole),
-        Column("min", lambda one: one.min_member, key="minMember", number=True, fits=_whole),
-        Column("ready", lambda one: one.ready, key="ready", number=True, fits=_roomy),
-        Column("pending", lambda one: one.pending, key="pending", number=True, fits=_whole),
-        Column("running", lambda one: one.running, key="running", number=True, fits=_whole),
-        Column(key="succeeded", value=lambda one: one.succeeded),
-        Column(key="failed", value=lambda one: one.failed),
-        Column("age", _created, lambda one, _: age(one.created, now), "created", number=True, fits=_roomy),
-        Column("position", lambda one: one.position, key="position", number=True, fits=_roomy),
-        Column("reason", lambda one: one.reason, key="reason"),
-        Column("message", lambda one: one.message, _message, "message", gives=True, fits=messaged),
-        Column(key="reasons", value=lambda one: dict(one.reasons)),
+        TableColumn(
+            "job", lambda one: one.key, lambda one, look: named(one.title, unicode=look.unicode), "job", gives=True
+        ),
+        TableColumn("queue", lambda one: one.queue, key="queue", gives=True, fits=_roomy),
+        TableColumn("phase", lambda one: one.phase, lambda one, _: _phase(one), "phase"),
+        TableColumn("priority", lambda one: one.priority, key="priority", number=True, fits=_whole),
+        TableColumn("min", lambda one: one.min_member, key="minMember", number=True, fits=_whole),
+        TableColumn("ready", lambda one: one.ready, key="ready", number=True, fits=_roomy),
+        TableColumn("pending", lambda one: one.pending, key="pending", number=True, fits=_whole),
+        TableColumn("running", lambda one: one.running, key="running", number=True, fits=_whole),
+        TableColumn(key="succeeded", value=lambda one: one.succeeded),
+        TableColumn(key="failed", value=lambda one: one.failed),
+        TableColumn("age", _created, lambda one, _: age(one.created, now), "created", number=True, fits=_roomy),
+        TableColumn("position", lambda one: one.position, key="position", number=True, fits=_roomy),
+        TableColumn("reason", lambda one: one.reason, key="reason"),
+        TableColumn("message", lambda one: one.message, _message, "message", gives=True, fits=messaged),
+        TableColumn(key="reasons", value=lambda one: dict(one.reasons)),
     ]
 
 

@@ -13,7 +13,7 @@ from vsched.cli import words as shared
 from vsched.cli.ask.cluster import Obj
 from vsched.cli.queue import words
 from vsched.cli.show.amounts import one_line, with_bar
-from vsched.cli.show.columns import Column, named, ranks, wide
+from vsched.cli.show.columns import TableColumn, named, ranks, wide
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.controllers.queues import STATE_WISH
 from vsched.errors import BadInput, BadQuantity
@@ -136,7 +136,7 @@ def _largest_part(used: Named, of: Named) -> float:
 
 def columns(
     queues: Queues, resources: Sequence[str] = (), depths: Mapping[str, int] = NO_DEPTHS
-) -> list[Column[QueueView]]:
+) -> list[TableColumn[QueueView]]:
     """What is shown of each queue, in the order of tables and of documents; tables have these resources."""
 
     def name(one: QueueView, look: Look) -> Text:
@@ -144,7 +144,7 @@ def columns(
         branch, trouble = "  " * (depth - 1) + look.branch if depth else "", " !" if one.conditions else ""
         return named(Text.assemble((branch, "dim"), one.name, (trouble, "bold red")), unicode=look.unicode)
 
-    def usage(resource: str) -> Column[QueueView]:
+    def usage(resource: str) -> TableColumn[QueueView]:
         """What a queue uses of what it may use at most, as a bar with numbers."""
 
         def cell(one: QueueView, look: Look) -> Text:
@@ -152,38 +152,42 @@ def columns(
             said = f"{short(resource, used)}/{short(resource, limit)}"
             return with_bar(look, usage_bar(queues, one, resource, look), said)
 
-        return Column(resource, cell=cell)
+        return TableColumn(resource, cell=cell)
 
     return [
-        Column("queue", lambda one: one.name, name, "name", gives=True),
-        Column("state", lambda one: one.state, lambda one, _: state_text(one), "state"),
-        Column(key="parent", value=lambda one: one.parent),
-        Column("weight", lambda one: one.weight, number=True, fits=ranks),
-        Column("priority", lambda one: one.priority, lambda one, _: priority_text(one), "priority", True, fits=ranks),
-        Column(key="priorityClassName", value=lambda one: one.priority_class),
-        Column(key="weight", value=lambda one: one.weight),
-        Column(key="reclaimable", value=lambda one: one.reclaimable),
-        Column("share", _rounded_share, _share, "share", number=True, fits=lambda look: not look.narrow),
-        Column(key="overused", value=lambda one: one.overused),
-        Column(key="allocated", value=lambda one: quantities(one.allocated)),
+        TableColumn("queue", lambda one: one.name, name, "name", gives=True),
+        TableColumn("state", lambda one: one.state, lambda one, _: state_text(one), "state"),
+        TableColumn(key="parent", value=lambda one: one.parent),
+        TableColumn("weight", lambda one: one.weight, number=True, fits=ranks),
+        TableColumn(
+            "priority", lambda one: one.priority, lambda one, _: priority_text(one), "priority", True, fits=ranks
+        ),
+        TableColumn(key="priorityClassName", value=lambda one: one.priority_class),
+        TableColumn(key="weight", value=lambda one: one.weight),
+        TableColumn(key="reclaimable", value=lambda one: one.reclaimable),
+        TableColumn("share", _rounded_share, _share, "share", number=True, fits=lambda look: not look.narrow),
+        TableColumn(key="overused", value=lambda one: one.overused),
+        TableColumn(key="allocated", value=lambda one: quantities(one.allocated)),
         *map(usage, resources),
-        Column("jobs", cell=lambda one, _: _count(one.jobs), number=True, fits=lambda look: look.counts),
-        Column("waiting", cell=lambda one, _: _count(one.waiting), number=True, fits=lambda look: look.counts),
+        TableColumn("jobs", cell=lambda one, _: _count(one.jobs), number=True, fits=lambda look: look.counts),
+        TableColumn("waiting", cell=lambda one, _: _count(one.waiting), number=True, fits=lambda look: look.counts),
         *map(_counted, COUNTED),
         *map(_amounts, ("deserved", "guarantee", "capability")),
-        Column("reclaimable", lambda one: one.reclaimable, gives=True, fits=wide),
-        Column(key="podGroups", value=lambda one: dict(one.counts)),
-        Column(key="conditions", value=lambda one: [dict(condition) for condition in one.conditions]),
+        TableColumn("reclaimable", lambda one: one.reclaimable, gives=True, fits=wide),
+        TableColumn(key="podGroups", value=lambda one: dict(one.counts)),
+        TableColumn(key="conditions", value=lambda one: [dict(condition) for condition in one.conditions]),
     ]
 
 
-def _counted(phase: str) -> Column[QueueView]:
-    return Column(phase, cell=lambda one, _: _count(one.counts[phase]), number=True, fits=wide)
+def _counted(phase: str) -> TableColumn[QueueView]:
+    return TableColumn(phase, cell=lambda one, _: _count(one.counts[phase]), number=True, fits=wide)
 
 
-def _amounts(kind: str) -> Column[QueueView]:
+def _amounts(kind: str) -> TableColumn[QueueView]:
     of = attrgetter(kind)
-    return Column(kind, lambda one: quantities(of(one)), lambda one, _: one_line(of(one)), kind, gives=True, fits=wide)
+    return TableColumn(
+        kind, lambda one: quantities(of(one)), lambda one, _: one_line(of(one)), kind, gives=True, fits=wide
+    )
 
 
 def _rounded_share(one: QueueView) -> float | None:

@@ -25,7 +25,7 @@ GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Generic[R]):
+class TableColumn(Generic[R]):
     """What is shown of each row of a table: a column of text, an entry of documents, or both."""
 
     heading: str = ""
@@ -55,12 +55,12 @@ def ranks(look: Look) -> bool:
     return look.ranks
 
 
-def entries(columns: Iterable[Column[R]], row: R) -> dict[str, Any]:
+def entries(columns: Iterable[TableColumn[R]], row: R) -> dict[str, Any]:
     """The document of a row."""
     return {column.key: column.value(row) for column in columns if column.key}
 
 
-def table_of(columns: Iterable[Column[R]], rows: Iterable[R], look: Look) -> Table:
+def table_of(columns: Iterable[TableColumn[R]], rows: Iterable[R], look: Look) -> Table:
     """The columns that fit as a table without lines, drawn as a whole."""
     shown = _shown(columns, look)
     table = _empty(shown, look.unicode)
@@ -69,17 +69,17 @@ def table_of(columns: Iterable[Column[R]], rows: Iterable[R], look: Look) -> Tab
     return table
 
 
-def row_table_of(columns: Iterable[Column[R]], rows: Iterable[R], look: Look) -> RowTable:
+def row_table_of(columns: Iterable[TableColumn[R]], rows: Iterable[R], look: Look) -> RowTable:
     """The columns that fit as a table of thousands of rows."""
     shown = _shown(columns, look)
     return RowTable(shown, [_cells_of(shown, row, look) for row in rows], look.unicode)
 
 
-def _shown(columns: Iterable[Column[R]], look: Look) -> list[Column[R]]:
+def _shown(columns: Iterable[TableColumn[R]], look: Look) -> list[TableColumn[R]]:
     return [column for column in columns if column.heading and column.fits(look)]
 
 
-def _cells_of(columns: Iterable[Column[R]], row: R, look: Look) -> list[str | Text]:
+def _cells_of(columns: Iterable[TableColumn[R]], row: R, look: Look) -> list[str | Text]:
     return [
         column.cell(row, look) if column.cell is not None else known(column.value(row), look, name=column.gives)
         for column in columns
@@ -105,11 +105,11 @@ def columned(
     Where there is no room, the columns in ``giving`` shrink first, the widest before others; their cells are made by
     ``named`` or ``sentence``. Columns in ``numbers`` are aligned to the right.
     """
-    columns: Iterator[Column[Any]] = (Column(it, number=it in numbers, gives=it in giving) for it in headings)
+    columns: Iterator[TableColumn[Any]] = (TableColumn(it, number=it in numbers, gives=it in giving) for it in headings)
     return _empty(columns, unicode)
 
 
-def _empty(columns: Iterable[Column[Any]], unicode: bool) -> Table:
+def _empty(columns: Iterable[TableColumn[Any]], unicode: bool) -> Table:
     """A resource is named by the last part of its name, and no heading is broken."""
     table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
     for column in columns:
@@ -126,7 +126,7 @@ def _empty(columns: Iterable[Column[Any]], unicode: bool) -> Table:
 class RowTable:
     """A table of thousands of rows: drawn row by row where all columns fit, which is faster, else as any other."""
 
-    columns: Sequence[Column[Any]]
+    columns: Sequence[TableColumn[Any]]
     rows: Sequence[Sequence[str | Text]]
     unicode: bool = True
 

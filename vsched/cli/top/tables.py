@@ -16,7 +16,7 @@ from vsched.cli.queue.shown import COUNTED, Queues, QueueView
 from vsched.cli.queue.view import as_table as queue_table
 from vsched.cli.queue.view import in_tree
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import Column, table_of
+from vsched.cli.show.columns import TableColumn, table_of
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.cli.top import words
 from vsched.cli.top.document import in_order
@@ -170,19 +170,21 @@ def _queues(overview: Overview, screen: Screen) -> TabTable:
 def _namespaces(overview: Overview, screen: Screen) -> TabTable:
     resources = [resource for resource in overview.resources[:SHOWN] if resource.name != "pods"]
 
-    def resource(at: int) -> Column[NamespaceRow]:
-        return Column(overview.resources[at].name, cell=lambda row, look: _amount(overview, row, at, look))
+    def resource(at: int) -> TableColumn[NamespaceRow]:
+        return TableColumn(overview.resources[at].name, cell=lambda row, look: _amount(overview, row, at, look))
 
     def roomy(look: Look) -> bool:
         return not look.narrow
 
-    columns: list[Column[NamespaceRow]] = [
-        Column("namespace", lambda row: row.namespace, gives=True),
-        Column("queue", lambda row: row.queue, gives=True),
-        Column("weight", lambda row: row.weight, number=True, fits=roomy),
-        Column("share", cell=lambda row, _: f"{row.share:.0%}", number=True, fits=roomy),
+    columns: list[TableColumn[NamespaceRow]] = [
+        TableColumn("namespace", lambda row: row.namespace, gives=True),
+        TableColumn("queue", lambda row: row.queue, gives=True),
+        TableColumn("weight", lambda row: row.weight, number=True, fits=roomy),
+        TableColumn("share", cell=lambda row, _: f"{row.share:.0%}", number=True, fits=roomy),
         *map(resource, range(len(resources))),
-        Column("waiting", cell=lambda row, _: str(row.waiting) if row.waiting else Text("0", style="dim"), number=True),
+        TableColumn(
+            "waiting", cell=lambda row, _: str(row.waiting) if row.waiting else Text("0", style="dim"), number=True
+        ),
     ]
 
     def draw(rows: Sequence[NamespaceRow]) -> RenderableType:
@@ -208,19 +210,19 @@ def _nodes(overview: Overview, screen: Screen) -> TabTable:
 def _sessions(overview: Overview, screen: Screen) -> TabTable:
     """Sessions, the latest first."""
 
-    def action(name: str) -> Column[SessionRow]:
-        return Column(name, cell=lambda row, _: f"{row.actions.get(name, 0.0):.1f} ms", number=True)
+    def action(name: str) -> TableColumn[SessionRow]:
+        return TableColumn(name, cell=lambda row, _: f"{row.actions.get(name, 0.0):.1f} ms", number=True)
 
-    columns: list[Column[SessionRow]] = [
-        Column("session", lambda row: row.number),
-        Column("age", cell=lambda row, _: short_duration(max(0.0, screen.now - row.at)), number=True),
-        Column("why", cell=lambda row, _: row.reason),
-        Column("bindings", lambda row: row.binds, number=True),
-        Column("evictions", lambda row: row.evictions, number=True),
-        Column("waiting", lambda row: row.waiting, number=True),
-        Column("snapshot", cell=lambda row, _: f"{row.snapshot_ms:.1f} ms", number=True),
+    columns: list[TableColumn[SessionRow]] = [
+        TableColumn("session", lambda row: row.number),
+        TableColumn("age", cell=lambda row, _: short_duration(max(0.0, screen.now - row.at)), number=True),
+        TableColumn("why", cell=lambda row, _: row.reason),
+        TableColumn("bindings", lambda row: row.binds, number=True),
+        TableColumn("evictions", lambda row: row.evictions, number=True),
+        TableColumn("waiting", lambda row: row.waiting, number=True),
+        TableColumn("snapshot", cell=lambda row, _: f"{row.snapshot_ms:.1f} ms", number=True),
         *map(action, dict.fromkeys(name for row in overview.sessions for name in row.actions)),
-        Column("hand-over", cell=lambda row, _: f"{row.handover_ms:.1f} ms", number=True),
+        TableColumn("hand-over", cell=lambda row, _: f"{row.handover_ms:.1f} ms", number=True),
     ]
 
     def draw(rows: Sequence[SessionRow]) -> RenderableType:

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import Column, entries, row_table_of, wide
+from vsched.cli.show.columns import TableColumn, entries, row_table_of, wide
 from vsched.cli.show.drawing import Look, bar
 from vsched.cli.usage import words
 from vsched.framework.words.lists import counted
@@ -33,7 +33,7 @@ def node_document(overview: Overview) -> dict[str, Any]:
     }
 
 
-def columns(overview: Overview, look: Look | None = None) -> list[Column[NodeRow]]:
+def columns(overview: Overview, look: Look | None = None) -> list[TableColumn[NodeRow]]:
     """What is shown of each node, in the order of tables and of documents; of documents alone without a terminal."""
     shown = [at for at, resource in enumerate(overview.resources) if resource.name != "pods"] if look else []
 
@@ -41,19 +41,19 @@ def columns(overview: Overview, look: Look | None = None) -> list[Column[NodeRow
         parts = zip(overview.resources, row.allocated, strict=True)
         return {resource.name: part for resource, part in parts if part is not None}
 
-    def part(at: int) -> Column[NodeRow]:
-        return Column(overview.resources[at].name, cell=lambda row, look: part_text(row.allocated[at], look))
+    def part(at: int) -> TableColumn[NodeRow]:
+        return TableColumn(overview.resources[at].name, cell=lambda row, look: part_text(row.allocated[at], look))
 
     return [
-        Column("node", lambda row: row.name, gives=True),
+        TableColumn("node", lambda row: row.name, gives=True),
         *map(part, shown if look and look.wide else shown[:SHOWN]),
-        Column(key="allocated", value=allocated),
-        Column(key="usage", value=lambda row: {"cpu": row.cpu_usage, "memory": row.memory_usage}),
-        Column("pods", lambda row: row.pods, key="pods", number=True),
-        Column("usage", cell=lambda row, _: usage_text(row)),
-        Column("state", lambda row: row.state, lambda row, _: state_text(row), "state"),
-        Column("group", lambda row: row.group, key="group", fits=wide),
-        Column(key="rack", value=lambda row: row.rack),
+        TableColumn(key="allocated", value=allocated),
+        TableColumn(key="usage", value=lambda row: {"cpu": row.cpu_usage, "memory": row.memory_usage}),
+        TableColumn("pods", lambda row: row.pods, key="pods", number=True),
+        TableColumn("usage", cell=lambda row, _: usage_text(row)),
+        TableColumn("state", lambda row: row.state, lambda row, _: state_text(row), "state"),
+        TableColumn("group", lambda row: row.group, key="group", fits=wide),
+        TableColumn(key="rack", value=lambda row: row.rack),
     ]
 
 

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import Column, table_of
+from vsched.cli.show.columns import TableColumn, table_of
 from vsched.cli.show.drawing import Look, bar
 from vsched.cli.usage import words
 from vsched.cli.usage.source import UsageRound
@@ -74,8 +74,8 @@ def state_of(polled: UsageRound, usage: NodeUsage | None) -> str:
 def as_table(polled: UsageRound, look: Look) -> RenderableType:
     """A line a node, and remarks below."""
 
-    def figures(key: tuple[str, str]) -> Column[str]:
-        return Column(" ".join(key), cell=lambda name, look: _cell(polled, usage_of(name), *key, look))
+    def figures(key: tuple[str, str]) -> TableColumn[str]:
+        return TableColumn(" ".join(key), cell=lambda name, look: _cell(polled, usage_of(name), *key, look))
 
     def usage_of(name: str) -> NodeUsage | None:
         return polled.collected.reading.nodes.get(name)
@@ -88,11 +88,11 @@ def as_table(polled: UsageRound, look: Look) -> RenderableType:
         found = state_of(polled, usage_of(name))
         return Text(found, style=STYLES[found])
 
-    columns: list[Column[str]] = [
-        Column("node", lambda name: name, gives=True),
+    columns: list[TableColumn[str]] = [
+        TableColumn("node", lambda name: name, gives=True),
         *map(figures, _columns(polled)),
-        Column("age", cell=age, number=True),
-        Column("state", cell=state),
+        TableColumn("age", cell=age, number=True),
+        TableColumn("state", cell=state),
     ]
     table = table_of(columns, polled.nodes, look)
     return Group(table, Text(), *(Text(line) for line in remarks(polled)))

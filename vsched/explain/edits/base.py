@@ -18,7 +18,7 @@ from vsched.model.snapshot import Snapshot
 E = TypeVar("E", bound="Edit")
 
 
-class Seen(Protocol):
+class Before(Protocol):
     """What an edit is about: the cluster and the policy before it."""
 
     @property
@@ -38,7 +38,7 @@ class Edit(msgspec.Struct, frozen=True, tag_field="edit"):
     once: ClassVar[bool] = False
     """Whether a job has one value of it, so that a later edit overrides an earlier one."""
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         """A noun phrase, with the amounts that the edit adds or removes; a page puts "would start with" before it."""
         raise NotImplementedError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.explain.edits.base import ClusterEdit, Seen
+from vsched.explain.edits.base import Before, ClusterEdit
 from vsched.explain.words import edits as words
 from vsched.explain.words.phrases import claims_text
 from vsched.mirror.whatif.nodes import known_node
@@ -28,7 +28,7 @@ class AddDevices(ClusterEdit, frozen=True, tag="devices"):
         known_node(cluster, self.node)
         cluster.add_devices(self.node, DeviceId(*self.like), self.count)
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.more_devices(self.count, self.device_class, self.node)
 
 
@@ -42,8 +42,8 @@ class AddVolumes(ClusterEdit, frozen=True, tag="volumes"):
     def apply(self, cluster: EditableMirror) -> None:
         cluster.add_volumes(self.claim, self.count)
 
-    def sentence(self, seen: Seen) -> str:
-        claim = seen.snapshot.claims.volumes.claims[self.claim]
+    def sentence(self, before: Before) -> str:
+        claim = before.snapshot.claims.volumes.claims[self.claim]
         return words.more_volumes(self.count, claim.storage_class, claim.request)
 
 
@@ -56,7 +56,7 @@ class CreateVolumeClaims(ClusterEdit, frozen=True, tag="createVolumeClaims"):
     def apply(self, cluster: EditableMirror) -> None:
         cluster.create_volume_claims(self.claims)
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.claims_created(claims_text([key.partition("/")[2] for key in self.claims]))
 
 
@@ -71,7 +71,7 @@ class SetStorage(ClusterEdit, frozen=True, tag="storage"):
     def apply(self, cluster: EditableMirror) -> None:
         cluster.set_storage(self.capacity, self.amount)
 
-    def sentence(self, seen: Seen) -> str:
-        found = seen.snapshot.claims.volumes.capacities.values()
+    def sentence(self, before: Before) -> str:
+        found = before.snapshot.claims.volumes.capacities.values()
         one = next(each for some in found for each in some if each.key == self.capacity)
         return words.more_storage(self.amount - (one.capacity or 0), one.storage_class, one.key)

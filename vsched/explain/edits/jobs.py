@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import ClusterEdit, Seen, without
+from vsched.explain.edits.base import Before, ClusterEdit, without
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import PODS_MAX, is_plain, line, patch, quantities
 from vsched.explain.words.owners import annotation_of, told_of
@@ -58,7 +58,7 @@ class GroupEdit(ClusterEdit, frozen=True):
     job: str
     own: ClassVar[bool] = True
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         """The sentence, unless an annotation of the owner or the pods makes the edit."""
         raise NotImplementedError
 
@@ -92,10 +92,10 @@ class GroupEdit(ClusterEdit, frozen=True):
         key, fields = f"{spec.namespace}/{spec.written_for}", self.vcjob_fields(spec)
         return [patch(VOLCANO_JOBS, key, {"spec": fields})] if fields and is_plain(key) else []
 
-    def sentence(self, seen: Seen) -> str:
-        spec = seen.snapshot.jobs[self.job].spec
+    def sentence(self, before: Before) -> str:
+        spec = before.snapshot.jobs[self.job].spec
         noted = annotation_of(spec, *self.annotation())
-        return self.phrase(seen, spec) if noted is None else f"{told_of(noted, spec.namespace)}{self.fewer(spec)}"
+        return self.phrase(before, spec) if noted is None else f"{told_of(noted, spec.namespace)}{self.fewer(spec)}"
 
     def lines(self, snapshot: Snapshot) -> list[str]:
         job = snapshot.jobs[self.job]
@@ -158,7 +158,7 @@ class MinimumEdit(GroupEdit, frozen=True):
 class SetMinMember(MinimumEdit, frozen=True, tag="minMember"):
     """Lower the ``minMember`` of a gang."""
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         phrase = words.minimum(minimum_of(spec), self.minimum, spec.min_member - self.minimum)
         return phrase + with_less(spec, self.min_resources)
 
@@ -174,8 +174,8 @@ class SetVictimMinimum(MinimumEdit, frozen=True, tag="victimMinimum"):
 
     own: ClassVar[bool] = False
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
-        named = jobs_text(seen.snapshot, (self.job,))
+    def phrase(self, before: Before, spec: JobSpec) -> str:
+        named = jobs_text(before.snapshot, (self.job,))
         phrase = words.minimum_of_job(minimum_of(spec), self.minimum, named, spec.min_member)
         return phrase + with_less(spec, self.min_resources)
 
@@ -189,7 +189,7 @@ class SetMinResources(GroupEdit, frozen=True, tag="minResources"):
         job = known_job(cluster, self.job)
         restate(cluster, job, min_resources=lowered(job.spec, self.amounts, cluster.axis))
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         return words.min_resources(amounts_text(self.amounts))
 
     def fields(self, spec: JobSpec) -> Fields:
@@ -213,7 +213,7 @@ class SetRoleMinimum(GroupEdit, frozen=True, tag="roleMinimum"):
         minima = {**dict(job.spec.min_task_member), self.role: self.minimum}
         restate(cluster, job, min_task_member=tuple(sorted(minima.items())), min_member=self.members)
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         fewer = dict(spec.min_task_member).get(self.role, 0) - self.minimum
         if spec.written_for:
             return words.minimum_of_task(self.minimum, self.role, fewer)
@@ -232,7 +232,7 @@ class SetJobQueue(GroupEdit, frozen=True, tag="jobQueue"):
     def apply(self, cluster: EditableMirror) -> None:
         restate(cluster, known_job(cluster, self.job), queue=self.queue)
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         return words.as_its_queue(self.queue)
 
     def annotation(self) -> tuple[str, str]:
@@ -264,10 +264,10 @@ class SetPriority(GroupEdit, frozen=True, tag="priority"):
         other = replace(spec, priority_class=self.priority_class or spec.priority_class)
         cluster.restate(self.job, other, self.priority)
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         if self.priority_class:
             return words.priority_class(self.priority_class)
-        return words.priority(self.priority, seen.snapshot.jobs[self.job].priority)
+        return words.priority(self.priority, before.snapshot.jobs[self.job].priority)
 
     def fields(self, spec: JobSpec) -> Fields:
         return {"priorityClassName": self.priority_class} if self.priority_class else {}
@@ -286,7 +286,7 @@ class SetHighestTier(GroupEdit, frozen=True, tag="highestTier"):
             raise BadInput(refusals.no_network_topology(self.job))
         restate(cluster, job, topology=wider(job.spec.topology, self.tier))
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         return words.highest_tier(self.tier, limit_of(spec.topology))
 
     def annotation(self) -> tuple[str, str]:

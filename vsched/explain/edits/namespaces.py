@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from vsched.explain.edits.base import ClusterEdit, Edit, Seen
+from vsched.explain.edits.base import Before, ClusterEdit, Edit
 from vsched.explain.edits.pods import AddPods
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import is_plain, patch
@@ -32,8 +32,8 @@ class SetQuota(ClusterEdit, frozen=True, tag="quota"):
                 lines = (replace(one, hard=self.hard) if one.name == self.resource else one for one in quota.lines)
                 cluster.put_quota(self.namespace, replace(quota, lines=tuple(lines)))
 
-    def sentence(self, seen: Seen) -> str:
-        quotas = seen.snapshot.quotas[self.namespace]
+    def sentence(self, before: Before) -> str:
+        quotas = before.snapshot.quotas[self.namespace]
         lines = (line for quota in quotas if quota.name == self.quota for line in quota.lines)
         has = next((line.hard for line in lines if line.name == self.resource), 0)
         whole = format_counted(self.resource.removeprefix("requests."), self.hard)
@@ -83,8 +83,8 @@ class SetConsumerLimit(ClusterEdit, frozen=True, tag="consumerLimit"):
         party = None if snapshot.arbitration is None else snapshot.arbitration.parties.get(self.namespace)
         return "defaults" if party is None or party.claim is None else party.claim.name
 
-    def sentence(self, seen: Seen) -> str:
-        name, amount = self._consumer(seen.snapshot), format_counted(self.resource, self.amount)
+    def sentence(self, before: Before) -> str:
+        name, amount = self._consumer(before.snapshot), format_counted(self.resource, self.amount)
         return words.limit_of_consumer(amount, self.resource, f"{self.namespace}/{name}")
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -104,7 +104,7 @@ class AllowDisruptions(ClusterEdit, frozen=True, tag="disruptions"):
             if budget.name == self.budget:
                 cluster.put_budget(self.namespace, replace(budget, allowed=self.allowed))
 
-    def sentence(self, seen: Seen) -> str:
-        budgets = seen.snapshot.budgets[self.namespace]
+    def sentence(self, before: Before) -> str:
+        budgets = before.snapshot.budgets[self.namespace]
         has = next((one.allowed for one in budgets if one.name == self.budget), 0)
         return words.more_evictions(self.allowed - has, f"{self.namespace}/{self.budget}")

@@ -6,7 +6,7 @@ from itertools import count, cycle, islice
 
 import msgspec
 
-from vsched.explain.edits.base import ClusterEdit, Seen
+from vsched.explain.edits.base import Before, ClusterEdit
 from vsched.explain.edits.queues import stated
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import line
@@ -39,7 +39,7 @@ class Uncordon(NodesEdit, frozen=True, tag="uncordon"):
         for name in self.nodes:
             cordon(cluster, name, cordoned=False)
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.uncordoned(nodes_text(self.nodes))
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -64,7 +64,7 @@ class RemoveTaint(NodesEdit, frozen=True, tag="removeTaint"):
             taints = tuple(taint for taint in facts.attributes.taints if taint != self.taint)
             describe(cluster, facts, taints=taints)
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.taint_removed(self.taint.text, nodes_text(self.nodes))
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -81,7 +81,7 @@ class LabelNodes(NodesEdit, frozen=True, tag="labelNodes"):
             facts = known_node(cluster, name)
             describe(cluster, facts, labels={**facts.attributes.labels, **self.labels})
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.labelled(nodes_text(self.nodes), pairs_text(self.labels))
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -105,8 +105,8 @@ class SetNodeAmount(ClusterEdit, frozen=True, tag="nodeAmount"):
         allocatable = stated(facts.allocatable, cluster.axis, self.resource, self.amount)
         cluster.put_node(facts._replace(allocatable=allocatable))
 
-    def sentence(self, seen: Seen) -> str:
-        snapshot = seen.snapshot
+    def sentence(self, before: Before) -> str:
+        snapshot = before.snapshot
         row, column = snapshot.nodes.statics.row[self.node], snapshot.axis.find(self.resource)
         has = 0 if column is None else int(snapshot.nodes.allocatable[column, row])
         if self.resource == "pods":
@@ -131,7 +131,7 @@ class AddNodes(ClusterEdit, frozen=True, tag="nodes"):
             cluster.put_node(like._replace(attributes=_new(like.attributes, name)))
         cluster.copy_devices(self.like, names)
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.more_nodes(self.count, self.like)
 
 
@@ -176,5 +176,5 @@ class AddPoolNodes(ClusterEdit, frozen=True, tag="poolNodes"):
             if like.devices:
                 cluster.put_shared_devices(name, tuple(like_devices(one, name) for one in like.devices))
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.more_of_pool(self.count, self.pool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import ClusterEdit, Edit, Seen
+from vsched.explain.edits.base import Before, ClusterEdit, Edit
 from vsched.explain.edits.jobs import SetPriority, known_job
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import created, line
@@ -27,8 +27,8 @@ class EndJobs(ClusterEdit, frozen=True, tag="endJobs"):
             tasks = known_job(cluster, key).tasks.values()
             cluster.put_tasks([task.moved(Status.SUCCEEDED, task.node) for task in tasks])
 
-    def sentence(self, seen: Seen) -> str:
-        return words.end_of(jobs_text(seen.snapshot, self.jobs))
+    def sentence(self, before: Before) -> str:
+        return words.end_of(jobs_text(before.snapshot, self.jobs))
 
 
 class CreatePriorityClass(ClusterEdit, frozen=True, tag="createPriorityClass"):
@@ -40,7 +40,7 @@ class CreatePriorityClass(ClusterEdit, frozen=True, tag="createPriorityClass"):
     def apply(self, cluster: EditableMirror) -> None:
         cluster.put_class(PriorityClass(self.name, self.value))
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.priority_class_created(self.name, self.value)
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -64,7 +64,7 @@ class CreatePodGroup(ClusterEdit, frozen=True, tag="createPodGroup"):
         now = cluster.origin.now
         cluster.restate(self.job, JobSpec(namespace, name, created=now, queue=self.queue, min_member=self.minimum))
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.podgroup_created(self.job, self.queue)
 
     def lines(self, snapshot: Snapshot) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import ClusterEdit, Seen
+from vsched.explain.edits.base import Before, ClusterEdit
 from vsched.explain.edits.jobs import known_job, restate
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import PODS_MAX, as_json, is_plain, line, patch
@@ -84,8 +84,8 @@ class SetRequest(PodsEdit, frozen=True, tag="request"):
             stated[column] = max(0, stated[column] - less)
         return stated
 
-    def sentence(self, seen: Seen) -> str:
-        job, column = seen.snapshot.jobs[self.job], seen.snapshot.axis.find(self.resource)
+    def sentence(self, before: Before) -> str:
+        job, column = before.snapshot.jobs[self.job], before.snapshot.axis.find(self.resource)
         asked, overhead = max(
             (dict(shape.request).get(column or 0, 0), dict(shape.overhead).get(column or 0, 0))
             for shape in {task.shape for task in job.pending.values()}
@@ -146,8 +146,8 @@ class SetDeviceAmount(PodsEdit, frozen=True, tag="deviceAmount"):
                 asked[column] = max(0, asked[column] - (sums[resource] - amount) * scale_of(resource))
         return replace(shape, devices=less, request=without_zeros(asked))
 
-    def sentence(self, seen: Seen) -> str:
-        shapes = (task.shape for task in seen.snapshot.jobs[self.job].pending.values())
+    def sentence(self, before: Before) -> str:
+        shapes = (task.shape for task in before.snapshot.jobs[self.job].pending.values())
         requests = [shape.devices for shape in shapes if shape.devices is not None]
         able = [one for one in requests if self.what in resources_of(one)]
         asked = max((most_asked(one, self.what) for one in able), default=0)
@@ -210,7 +210,7 @@ class Tolerate(ShapeEdit, frozen=True, tag="tolerate"):
         toleration = Toleration(self.key, "Equal", self.value, self.effect)
         return replace(shape, rules=replace(shape.rules, tolerations=(*shape.rules.tolerations, toleration)))
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.toleration(Taint(self.key, self.value, self.effect).text)
 
     def flags(self, shape: Shape) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ class TolerateDevices(PodsEdit, frozen=True, tag="tolerateDevices"):
         toleration = Toleration(self.key, "Equal", self.value, self.effect)
         cluster.tolerate_devices(known_job(cluster, self.job).pending.values(), toleration)
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.toleration_in_claims(Taint(self.key, self.value, self.effect).text)
 
 
@@ -261,7 +261,7 @@ class DropRule(ShapeEdit, frozen=True, tag="dropRule"):
             case "deviceWishes":
                 return shape if shape.devices is None else replace(shape, devices=without_wishes(shape.devices))
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.rule_dropped(self.rule)
 
     def concerns(self, shape: Shape) -> bool:
@@ -312,7 +312,7 @@ class RemoveGates(PodsEdit, frozen=True, tag="removeGates"):
         pending = known_job(cluster, self.job).pending.values()
         cluster.put_tasks([replace(task, gated=False) if _is_shut(task) else task for task in pending])
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.GATES_REMOVED
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -367,8 +367,8 @@ class AddPods(PodsEdit, frozen=True, tag="addPods"):
     def _like(self, job: Job) -> Task | None:
         return next((task for task in job.tasks.values() if task.name == self.like), None)
 
-    def sentence(self, seen: Seen) -> str:
-        parts = seen.snapshot.jobs[self.job].spec.sub_groups
+    def sentence(self, before: Before) -> str:
+        parts = before.snapshot.jobs[self.job].spec.sub_groups
         return words.more_pods(self.count, role=self.role, like=self.like if parts else "")
 
     def lines(self, snapshot: Snapshot) -> list[str]:

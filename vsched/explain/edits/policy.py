@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import PolicyEdit, Seen
+from vsched.explain.edits.base import Before, PolicyEdit
 from vsched.explain.words import edits as words
 from vsched.framework.points.levers import argument_of, is_duration
 from vsched.framework.policy import PluginConf, Policy
@@ -48,7 +48,7 @@ class SetThreshold(PolicyEdit, frozen=True, tag="threshold"):
         thresholds = args_of(policy, self.plugin).thresholds
         return with_args(policy, self.plugin, thresholds={**thresholds, self.name: self.percent})
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.usage_threshold(self.name, self.percent)
 
 
@@ -62,7 +62,7 @@ class SetOvercommit(PolicyEdit, frozen=True, tag="overcommit"):
         args_of(policy, self.plugin)
         return with_args(policy, self.plugin, factor=self.factor)
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.overcommit_factor(self.factor)
 
 
@@ -81,9 +81,9 @@ class SetArgument(PolicyEdit, frozen=True, tag="argument"):
         value = int(self.value) if self.value == int(self.value) else self.value
         return with_args(policy, self.plugin, **{argument.name: msgspec.convert(value, argument.type)})
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         """The value in the notation of a policy file; durations have the unit ``s``."""
-        conf = seen.policy.plugin(self.plugin)
+        conf = before.policy.plugin(self.plugin)
         argument = None if conf is None else argument_of(conf.args, self.key)
         unit = "s" if argument is not None and is_duration(argument) else ""
         return words.argument(self.key, f"{self.value:.10g}{unit}", self.plugin)
@@ -102,5 +102,5 @@ class UseAction(PolicyEdit, frozen=True, tag="action"):
         others = [action for action in policy.actions if action not in first]
         return replace(policy, actions=(*first, self.action, *others))
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.action(self.action)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import ClusterEdit, Seen
+from vsched.explain.edits.base import Before, ClusterEdit
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import as_json, created, line, quantities
 from vsched.explain.words.phrases import more_text
@@ -61,7 +61,7 @@ class CreateQueue(ClusterEdit, frozen=True, tag="createQueue"):
         known = cluster.queues().get(self.queue)
         cluster.put_queue(known or Queue(self.queue, created=cluster.origin.now))
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.queue_created(self.queue)
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -107,7 +107,7 @@ class OpenQueue(QueueEdit, frozen=True, tag="openQueue"):
                 cluster.put_queue(replace(one, state=OPEN))
                 opening += below.pop(one.name, ())
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.queue_opened(self.queue)
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -125,8 +125,8 @@ class SetQueueAmount(QueueEdit, frozen=True, tag="queueAmount"):
         amounts: Amounts = getattr(queue, self.field)
         return replace(queue, **{self.field: stated(amounts, axis, self.resource, self.amount)})
 
-    def sentence(self, seen: Seen) -> str:
-        snapshot, amount = seen.snapshot, format_amount(self.resource, self.amount)
+    def sentence(self, before: Before) -> str:
+        snapshot, amount = before.snapshot, format_amount(self.resource, self.amount)
         has = amount_of(snapshot, getattr(snapshot.queues[self.queue], self.field), self.resource)
         return words.more_in_queue(more_text(self.resource, has, self.amount), self.queue, self.field, amount)
 
@@ -143,8 +143,8 @@ class LowerGuarantee(QueueEdit, frozen=True, tag="guarantee"):
     def edited(self, queue: Queue, axis: ResourceAxis) -> Queue:
         return replace(queue, guarantee=stated(queue.guarantee, axis, self.resource, self.amount))
 
-    def sentence(self, seen: Seen) -> str:
-        has = amount_of(seen.snapshot, seen.snapshot.queues[self.queue].guarantee, self.resource)
+    def sentence(self, before: Before) -> str:
+        has = amount_of(before.snapshot, before.snapshot.queues[self.queue].guarantee, self.resource)
         less, left = (format_amount(self.resource, amount) for amount in (has - self.amount, self.amount))
         return words.less_guaranteed(less, self.resource, self.queue, left)
 
@@ -165,8 +165,8 @@ class SetQueueWeight(QueueEdit, frozen=True, tag="queueWeight"):
     def edited(self, queue: Queue, axis: ResourceAxis) -> Queue:
         return replace(queue, weight=self.weight)
 
-    def sentence(self, seen: Seen) -> str:
-        return words.weight(self.weight, self.queue, seen.snapshot.queues[self.queue].weight)
+    def sentence(self, before: Before) -> str:
+        return words.weight(self.weight, self.queue, before.snapshot.queues[self.queue].weight)
 
     def lines(self, snapshot: Snapshot) -> list[str]:
         return [patched(self.queue, {"weight": self.weight})]
@@ -188,8 +188,8 @@ class SetJobLimit(QueueEdit, frozen=True, tag="jobLimit"):
         raised = replace(queue.limits, **{"running_jobs_per_user" if self.per_user else "running_jobs": self.most})
         return replace(queue, limits=raised, annotations=_noted(queue, self.annotation, str(self.most)))
 
-    def sentence(self, seen: Seen) -> str:
-        limits = seen.snapshot.queues[self.queue].limits
+    def sentence(self, before: Before) -> str:
+        limits = before.snapshot.queues[self.queue].limits
         most = limits.running_jobs_per_user if self.per_user else limits.running_jobs
         return words.running_jobs(self.most, self.queue, most, per_user=self.per_user)
 
@@ -206,8 +206,8 @@ class SetWallTime(QueueEdit, frozen=True, tag="wallTime"):
         longer = replace(queue.limits, wall_time=self.seconds)
         return replace(queue, limits=longer, annotations=_noted(queue, MAX_WALL_TIME, exactly(self.seconds)))
 
-    def sentence(self, seen: Seen) -> str:
-        now = seen.snapshot.queues[self.queue].limits.wall_time or 0.0
+    def sentence(self, before: Before) -> str:
+        now = before.snapshot.queues[self.queue].limits.wall_time or 0.0
         return words.wall_time(exactly(self.seconds), self.queue, exactly(now))
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -220,7 +220,7 @@ class SetReclaimable(QueueEdit, frozen=True, tag="reclaimable"):
     def edited(self, queue: Queue, axis: ResourceAxis) -> Queue:
         return replace(queue, reclaimable=True)
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.queue_made_reclaimable(self.queue)
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -238,7 +238,7 @@ class AddNodeGroup(QueueEdit, frozen=True, tag="nodeGroup"):
         required = (*(group for group in groups.required if group != self.group), self.group)
         return replace(queue, affinity=replace(groups, required=required, anti_required=avoided))
 
-    def sentence(self, seen: Seen) -> str:
+    def sentence(self, before: Before) -> str:
         return words.node_group_added(self.group, self.queue)
 
     def lines(self, snapshot: Snapshot) -> list[str]:
@@ -272,9 +272,9 @@ class SetGroupLimit(QueueEdit, frozen=True, tag="groupLimit"):
         limits[self.group] = stated(limits.get(self.group, ()), axis, self.resource, self.amount)
         return replace(queue, group_limits=tuple(sorted(limits.items())))
 
-    def sentence(self, seen: Seen) -> str:
-        limits = dict(seen.snapshot.queues[self.queue].group_limits or ()).get(self.group, ())
-        more = more_text(self.resource, amount_of(seen.snapshot, limits, self.resource), self.amount)
+    def sentence(self, before: Before) -> str:
+        limits = dict(before.snapshot.queues[self.queue].group_limits or ()).get(self.group, ())
+        more = more_text(self.resource, amount_of(before.snapshot, limits, self.resource), self.amount)
         return words.more_on_node_group(more, self.queue, self.group, format_amount(self.resource, self.amount))
 
     def lines(self, snapshot: Snapshot) -> list[str]:

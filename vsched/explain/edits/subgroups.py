@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import Seen, without
+from vsched.explain.edits.base import Before, without
 from vsched.explain.edits.jobs import PODGROUPS, GroupEdit, known_job, lowered, restate, wider
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import as_json, line
@@ -67,7 +67,7 @@ class SetSubGroupTier(SubGroupEdit, frozen=True, tag="subGroupTier"):
         higher = replace(policy, topology=wider(policy.topology, self.tier))
         restate(cluster, job, sub_groups=self.with_policy(job.spec, higher))
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         title = title_of(spec.sub_groups, self.policy)
         return words.highest_tier_of_sub_groups(self.tier, title, limit_of(spec.sub_groups[self.policy].topology))
 
@@ -93,7 +93,7 @@ class SetMinSubGroups(SubGroupEdit, frozen=True, tag="minSubGroups"):
     def apply(self, cluster: EditableMirror) -> None:
         _lower(cluster, self, minimum=self.minimum)
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         fewer = spec.sub_groups[self.policy].minimum - self.minimum
         return words.minimum_of_sub_groups(self.minimum, title_of(spec.sub_groups, self.policy), fewer) + _also(
             spec, self
@@ -123,7 +123,7 @@ class SetSubGroupSize(SubGroupEdit, frozen=True, tag="subGroupSize"):
     def apply(self, cluster: EditableMirror) -> None:
         _lower(cluster, self, size=self.size)
 
-    def phrase(self, seen: Seen, spec: JobSpec) -> str:
+    def phrase(self, before: Before, spec: JobSpec) -> str:
         fewer = spec.sub_groups[self.policy].size - self.size
         return words.size_of_sub_groups(self.size, title_of(spec.sub_groups, self.policy), fewer) + _also(spec, self)
 
