@@ -19,7 +19,7 @@ from vsched.explain.edits.jobs import (
 from vsched.explain.edits.namespaces import AllowDisruptions, SetConsumerLimit, SetQuota
 from vsched.explain.edits.nodes import AddNodes, LabelNodes, RemoveTaint, SetNodeAmount, Uncordon
 from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass
-from vsched.explain.edits.pods import AddPods, DropRule, RemoveGates, SetRequest, Tolerate
+from vsched.explain.edits.pods import AddPods, RemoveGates, SetRequest
 from vsched.explain.edits.queues import (
     AddNodeGroup,
     CreateQueue,
@@ -32,6 +32,7 @@ from vsched.explain.edits.queues import (
     SetReclaimable,
     SetWallTime,
 )
+from vsched.explain.edits.rules import DropRule, Tolerate
 from vsched.explain.situation import Situation, apply
 from vsched.framework.policy import Policy
 from vsched.model.amounts.counted import format_counted

@@ -8,8 +8,9 @@ from typing import Any
 
 from vsched.explain.edits.base import Edit
 from vsched.explain.edits.nodes import RemoveTaint, Uncordon
-from vsched.explain.edits.pods import DropRule, RemoveGates, Tolerate
+from vsched.explain.edits.pods import RemoveGates
 from vsched.explain.edits.queues import AddNodeGroup, OpenQueue
+from vsched.explain.edits.rules import DropRule, Tolerate
 from vsched.explain.records import Change
 from vsched.sim.cluster import Cluster
 

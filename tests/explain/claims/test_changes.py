@@ -22,7 +22,8 @@ from tests.support.volumes import (
 from vsched.cli.plan.claims import with_claims
 from vsched.explain.edits.claims import AddDevices, AddVolumes, CreateVolumeClaims
 from vsched.explain.edits.nodes import AddNodes
-from vsched.explain.edits.pods import AddPods, TolerateDevices
+from vsched.explain.edits.pods import AddPods
+from vsched.explain.edits.rules import TolerateDevices
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation
 from vsched.explain.words import edits

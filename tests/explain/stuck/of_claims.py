@@ -32,8 +32,8 @@ from tests.support.volumes import (
 from vsched.explain.edits.claims import AddDevices, AddVolumes, CreateVolumeClaims, SetStorage
 from vsched.explain.edits.jobs import SetMinMember
 from vsched.explain.edits.nodes import AddNodes, SetNodeAmount
-from vsched.explain.edits.pods import DropRule, TolerateDevices
 from vsched.explain.edits.queues import SetQueueAmount
+from vsched.explain.edits.rules import DropRule, TolerateDevices
 from vsched.framework.codes import Code
 
 DATA = {"volumes": claim_volumes("data")}

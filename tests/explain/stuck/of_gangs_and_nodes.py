@@ -8,8 +8,9 @@ from tests.support.plans import Manifest, policy_from
 from vsched.explain.edits.jobs import SetHighestTier, SetMinMember, SetRoleMinimum
 from vsched.explain.edits.nodes import AddNodes, SetNodeAmount, Uncordon
 from vsched.explain.edits.others import EndJobs
-from vsched.explain.edits.pods import AddPods, DropRule, SetRequest, Tolerate
+from vsched.explain.edits.pods import AddPods, SetRequest
 from vsched.explain.edits.queues import AddNodeGroup
+from vsched.explain.edits.rules import DropRule, Tolerate
 from vsched.explain.edits.subgroups import SetMinSubGroups, SetSubGroupSize
 from vsched.framework.codes import Code
 

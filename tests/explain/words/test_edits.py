@@ -35,15 +35,7 @@ from vsched.explain.edits.nodes import (
     Uncordon,
 )
 from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass, EndJobs
-from vsched.explain.edits.pods import (
-    AddPods,
-    DropRule,
-    RemoveGates,
-    SetDeviceAmount,
-    SetRequest,
-    Tolerate,
-    TolerateDevices,
-)
+from vsched.explain.edits.pods import AddPods, RemoveGates, SetDeviceAmount, SetRequest
 from vsched.explain.edits.policy import SetArgument, SetOvercommit, SetThreshold, UseAction
 from vsched.explain.edits.queues import (
     AddNodeGroup,
@@ -57,6 +49,7 @@ from vsched.explain.edits.queues import (
     SetReclaimable,
     SetWallTime,
 )
+from vsched.explain.edits.rules import DropRule, Tolerate, TolerateDevices
 from vsched.explain.edits.subgroups import SetMinSubGroups, SetSubGroupSize, SetSubGroupTier
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, change_of

@@ -10,7 +10,8 @@ from tests.support.deviceshare import IDS, asking, device, device_policy, device
 from tests.support.plans import NOW, mirror, policy_from
 from vsched.explain.edits.nodes import AddNodes, AddPoolNodes, LabelNodes, PoolNode
 from vsched.explain.edits.others import EndJobs
-from vsched.explain.edits.pods import DropRule, SetDeviceAmount
+from vsched.explain.edits.pods import SetDeviceAmount
+from vsched.explain.edits.rules import DropRule
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.editor import ClusterChange, ClusterEditor
 from vsched.model.deviceshare.asking import has_wishes

@@ -29,7 +29,7 @@ from vsched.explain.edits.jobs import (
 from vsched.explain.edits.namespaces import AllowDisruptions, SetQuota
 from vsched.explain.edits.nodes import AddNodes, LabelNodes, RemoveTaint, SetNodeAmount, Uncordon
 from vsched.explain.edits.others import CreatePriorityClass
-from vsched.explain.edits.pods import AddPods, DropRule, RemoveGates, SetRequest, Tolerate
+from vsched.explain.edits.pods import AddPods, RemoveGates, SetRequest
 from vsched.explain.edits.policy import SetArgument, SetOvercommit, SetThreshold, UseAction
 from vsched.explain.edits.queues import (
     AddNodeGroup,
@@ -43,6 +43,7 @@ from vsched.explain.edits.queues import (
     SetReclaimable,
     SetWallTime,
 )
+from vsched.explain.edits.rules import DropRule, Tolerate
 from vsched.explain.edits.subgroups import SetMinSubGroups
 from vsched.explain.situation import Situation, apply, apply_all
 from vsched.framework.cycle import run_cycle

@@ -23,8 +23,9 @@ from vsched.explain.edits.nodes import (
     Uncordon,
 )
 from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass, EndJobs
-from vsched.explain.edits.pods import AddPods, DropRule, LetIn, RemoveGates, SetRequest, Tolerate
+from vsched.explain.edits.pods import AddPods, LetIn, RemoveGates, SetRequest
 from vsched.explain.edits.queues import AddNodeGroup, CreateQueue, OpenQueue, SetQueueAmount
+from vsched.explain.edits.rules import DropRule, Tolerate
 from vsched.mirror.whatif.editor import ClusterChange, ClusterEditor
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot

@@ -10,7 +10,7 @@ import numpy as np
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
 from vsched.explain.edits.claims import AddDevices
-from vsched.explain.edits.pods import TolerateDevices
+from vsched.explain.edits.rules import TolerateDevices
 from vsched.framework.claims.devices.base import base_of
 from vsched.kernels.devices.inventory import Inventory, inventory_of
 from vsched.kernels.devices.matching import DeviceMatch, kept_off, match

@@ -19,7 +19,7 @@ from vsched.explain.candidates.places import near_rows, place_levers
 from vsched.explain.candidates.volumes import volume_levers
 from vsched.explain.edits.base import Edit
 from vsched.explain.edits.nodes import LabelNodes, RemoveTaint, Uncordon
-from vsched.explain.edits.pods import DropRule, Tolerate
+from vsched.explain.edits.rules import DropRule, Tolerate
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import REPELLING, is_tolerated, passes, taint_lists

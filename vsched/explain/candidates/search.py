@@ -25,8 +25,9 @@ from vsched.explain.edits.every import AnyEdit
 from vsched.explain.edits.jobs import SetMinMember, SetMinResources, SetPriority, SetRoleMinimum
 from vsched.explain.edits.namespaces import SetConsumerLimit, SetQuota
 from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass
-from vsched.explain.edits.pods import AddPods, DropRule, RemoveGates, Rule, SetRequest
+from vsched.explain.edits.pods import AddPods, RemoveGates, SetRequest
 from vsched.explain.edits.policy import UseAction
+from vsched.explain.edits.rules import DropRule, Rule
 from vsched.framework.points.levers import ArgumentLever
 from vsched.model.amounts.counted import LIMITS, counted_scale
 from vsched.model.amounts.resources import PODS, scale_of

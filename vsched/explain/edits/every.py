@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Union
 
-from vsched.explain.edits import claims, jobs, namespaces, nodes, others, pods, policy, queues, subgroups
+from vsched.explain.edits import claims, jobs, namespaces, nodes, others, pods, policy, queues, rules, subgroups
 from vsched.explain.edits.base import Edit
 
-MODULES = (claims, jobs, namespaces, nodes, others, pods, policy, queues, subgroups)
+MODULES = (claims, jobs, namespaces, nodes, others, pods, policy, queues, rules, subgroups)
 
 
 def kinds(of: type[Edit] = Edit) -> list[type[Edit]]:
