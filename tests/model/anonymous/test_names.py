@@ -20,7 +20,7 @@ from vsched.model.anonymous.names import Pseudonyms, anonymised
 from vsched.model.anonymous.rules import Renaming, rules_of
 from vsched.model.anonymous.snapshot import KEYS
 from vsched.model.marks import NodeName, Word
-from vsched.model.plan import CycleReport
+from vsched.model.plan import AskAgain, CycleReport
 from vsched.model.snapshot import Snapshot
 
 words = st.text(st.sampled_from("abmdefkz019_AQZ"), min_size=1, max_size=4) | st.sampled_from(
@@ -95,6 +95,13 @@ def test_a_text_that_nobody_has_marked_is_a_name() -> None:
     record = Fresh("secret", "Pod", "host-7", (("secret", 2),), 3)
     found = anonymised(lambda pseudonyms: Renaming(pseudonyms).record(record))
     assert found == Fresh(shown(["secret"])[0], "Pod", "node-1", ((shown(["secret"])[0], 2),), 3)
+
+
+def test_decisions_about_pods_that_were_asked_before_have_pseudonyms() -> None:
+    record = AskAgain("6f1", "secret", "secret-0", 1.0, 2.0, "preempt", "", True, False)
+    found = anonymised(lambda pseudonyms: Renaming(pseudonyms).record(record))
+    assert found == msgspec.structs.replace(record, uid="uid-1", namespace=found.namespace, name=found.name)
+    assert "secret" not in (found.namespace, found.name)
 
 
 def reachable(kind: Any, seen: set[Any]) -> Iterator[type]:
