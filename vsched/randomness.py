@@ -26,3 +26,8 @@ def uniform(low: float, high: float) -> float:
 def uid() -> str:
     """A random uid (RFC 9562, version 4)."""
     return str(UUID(int=source().getrandbits(128), version=4))
+
+
+def hexadecimal(digits: int) -> str:
+    """A random number of so many hexadecimal digits."""
+    return f"{source().getrandbits(4 * digits):0{digits}x}"

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
-from uuid import uuid4
 
 import orjson
 
+from vsched.randomness import uid
 from vsched.sim.store.api_errors import Failure, invalid_named, not_found
 from vsched.sim.store.field_errors import Causes
 from vsched.sim.store.kinds import Obj
@@ -162,7 +162,7 @@ class TokenAuthenticator:
             "exp": begins + seconds,
             "iat": begins,
             "iss": AUDIENCE,
-            "jti": str(uuid4()),
+            "jti": uid(),
             _CLAIM: {"namespace": namespace, **bound, "serviceaccount": account},
             "nbf": begins,
             "sub": f"{ACCOUNT}{namespace}:{name}",

@@ -21,6 +21,8 @@ from vsched.lab.bottle.network import Network
 from vsched.lab.bottle.processes import takes
 
 T = TypeVar("T")
+TURN_SECONDS = 1e-6
+"""What each turn of the loop takes: who waits for a moment that is a rounding away would wait for ever otherwise."""
 
 
 class NothingMore(VschedError):
@@ -57,8 +59,7 @@ class _NoSelector:
         """Let the time until the next step pass at once; raises NothingMore where there is none."""
         if timeout is None:
             raise NothingMore(words.NOTHING_PLANNED)
-        if timeout:
-            self._move(timeout)
+        self._move(timeout)
         return ()
 
 
@@ -79,8 +80,7 @@ class BottleLoop(asyncio.BaseEventLoop):
         return self._now
 
     def _move(self, seconds: float) -> None:
-        # The next step may be a rounding away; a clock that stands still would never reach it.
-        self._now = max(self._now + seconds, self._scheduled[0].when() if self._scheduled else 0.0)
+        self._now += seconds + TURN_SECONDS
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self.failures.append(context)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from random import Random
+from socket import AF_UNSPEC
 from typing import Any, NamedTuple, Protocol
 
 from vsched.lab.bottle.processes import Process, current
@@ -79,6 +80,8 @@ class Network:
         self._cut: set[tuple[str, str]] = set()
         """From whom nothing arrives at whom, by name."""
         self._waiting: list[asyncio.Future[None]] = []
+        self.on_arrival: Callable[[End, End, Iterable[bytes | None]], None] = lambda source, to, pieces: None
+        """Called with all that arrives."""
         self.ends: dict[End, None] = {}
         """Of all open connections."""
 
@@ -129,9 +132,7 @@ class Network:
             self._waiting.append(waiter)
             await waiter
 
-    def connect(
-        self, factory: Callable[[], asyncio.Protocol], host: str, port: int
-    ) -> tuple[End, asyncio.Protocol]:
+    def connect(self, factory: Callable[[], asyncio.Protocol], host: str, port: int) -> tuple[End, asyncio.Protocol]:
         """A connection to who listens there."""
         server = self.listening.get((host, port))
         if server is None:
@@ -144,6 +145,15 @@ class Network:
         near.connection_made(here)
         self.loop.call_soon(far.connection_made, there, context=there.context)
         return here, near
+
+
+class _NoSocket:
+    """What options are set on; they are about machines that vanish."""
+
+    family = AF_UNSPEC
+
+    def setsockopt(self, *_: object) -> None:
+        """Nothing to set."""
 
 
 class End(asyncio.Transport):
@@ -160,7 +170,7 @@ class End(asyncio.Transport):
         name: tuple[str, int],
         peer_name: tuple[str, int],
     ) -> None:
-        super().__init__({"sockname": name, "peername": peer_name})
+        super().__init__({"sockname": name, "peername": peer_name, "socket": _NoSocket()})
         self.context, self.process, self.name = context, process, name
         self._network = network
         self._protocol: asyncio.BaseProtocol = protocol
@@ -261,6 +271,7 @@ class End(asyncio.Transport):
         if self._network.is_cut(self.process, self.peer.process):
             return
         pieces, self._on_the_way, self._bytes = self._on_the_way, deque(), 0
+        self._network.on_arrival(self, self.peer, pieces)
         self.peer._unread += pieces
         self._network.loop.call_soon(self.peer._read, context=self.peer.context)
         if self._presses and not self._closing:

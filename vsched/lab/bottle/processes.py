@@ -12,6 +12,7 @@ from contextvars import ContextVar, copy_context
 from random import Random
 from typing import Any, TypeVar
 
+from vsched.clock import CLOCK
 from vsched.randomness import SOURCE
 
 T = TypeVar("T")
@@ -38,6 +39,7 @@ class Process:
         self.context = copy_context()
         self.context.run(_PROCESS.set, self)
         self.context.run(SOURCE.set, random)
+        self.context.run(CLOCK.set, self)
         self.ends: set[Callable[[], None]] = set()
         """What its machine does when it is killed: its connections end."""
         self._loop = loop
