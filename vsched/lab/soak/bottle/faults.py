@@ -12,9 +12,9 @@ from typing import Annotated
 import msgspec
 
 from vsched.errors import BadInput, why_unreadable
-from vsched.lab.bottle import words
-from vsched.lab.bottle.daemons import BottleDaemon
-from vsched.lab.bottle.network import Network
+from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.daemons import BottleDaemon
+from vsched.lab.soak.bottle.network import Network
 from vsched.sim.api.fault_plan import RULES, FaultPlan, FaultRule
 from vsched.sim.manifests import read_documents
 

@@ -17,12 +17,12 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LeaseSettings
-from vsched.lab.bottle import words
-from vsched.lab.bottle.daemons import BottleDaemon
-from vsched.lab.bottle.faults import SERVER, BottleFaults, Misfortune
-from vsched.lab.bottle.loop import BottleLoop
-from vsched.lab.bottle.network import End
-from vsched.lab.bottle.processes import Process, current
+from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.daemons import BottleDaemon
+from vsched.lab.soak.bottle.faults import SERVER, BottleFaults, Misfortune
+from vsched.lab.soak.bottle.loop import BottleLoop
+from vsched.lab.soak.bottle.network import End
+from vsched.lab.soak.bottle.processes import Process, current
 from vsched.lab.outcomes import pod_watch
 from vsched.lab.sender import Sender
 from vsched.lab.soak.churn import Rate, SoakUsers

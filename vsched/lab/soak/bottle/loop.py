@@ -16,9 +16,9 @@ from random import Random
 from typing import Any, TypeVar
 
 from vsched.errors import VschedError
-from vsched.lab.bottle import words
-from vsched.lab.bottle.network import Network
-from vsched.lab.bottle.processes import takes
+from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.network import Network
+from vsched.lab.soak.bottle.processes import takes
 
 T = TypeVar("T")
 TURN_SECONDS = 1e-6

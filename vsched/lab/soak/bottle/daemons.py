@@ -10,8 +10,8 @@ from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.candidate import LeaseLost
-from vsched.lab.bottle import words
-from vsched.lab.bottle.processes import Process
+from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.processes import Process
 from vsched.lab.soak.outcomes import Violations
 from vsched.settings.installed import registry
 from vsched.together import first_error

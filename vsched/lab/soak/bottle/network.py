@@ -14,7 +14,7 @@ from random import Random
 from socket import AF_UNSPEC
 from typing import Any, NamedTuple, Protocol
 
-from vsched.lab.bottle.processes import Process, current
+from vsched.lab.soak.bottle.processes import Process, current
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.0002, 0.002
 """The usual delay of a piece."""
