@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from random import Random
 from typing import Annotated
 
 import msgspec
 
-from vsched.errors import BadInput, why_unreadable
-from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.network import Network
-from vsched.sim.api.fault_plan import RULES, FaultPlan, FaultRule
-from vsched.sim.manifests import read_documents
+from vsched.sim.api.fault_plan import RULES, FaultPlan
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 SERVER = "server"
@@ -50,27 +46,10 @@ class ProcessFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """By how much a clock jumps at most, forward or back."""
 
 
-class BottleFaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A file of faults."""
+class BottleFaults(FaultPlan, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A file of faults: of requests, as for ``vsched cluster --faults``, and of processes."""
 
-    rules: Annotated[tuple[FaultRule, ...], msgspec.Meta(max_length=RULES)] = ()
-    """Of requests, as in the files of ``vsched cluster --faults``."""
     processes: Annotated[tuple[ProcessFault, ...], msgspec.Meta(max_length=RULES)] = ()
-
-    def plan(self, seed: int) -> FaultPlan:
-        """The faults of requests of daemons."""
-        return FaultPlan(seed=seed, user_agents=("vsched/",), rules=self.rules)
-
-
-def read_bottle_faults(path: Path) -> BottleFaults:
-    """A file of faults; raises BadInput."""
-    documents = read_documents(path)
-    if len(documents) != 1:
-        raise BadInput(words.not_one_document(path, len(documents)))
-    try:
-        return msgspec.convert(documents[0], BottleFaults)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{path}: {why_unreadable(error)}") from error
 
 
 class Misfortune:
@@ -106,10 +85,14 @@ class Misfortune:
                     ways.append((daemon.name, SERVER))
                 for source, to in ways:
                     self._network.cut(source, to)
-                await asyncio.sleep(seconds)
-                for source, to in ways:
-                    self._network.join(source, to)
+                try:
+                    await asyncio.sleep(seconds)
+                finally:
+                    for source, to in ways:
+                        self._network.join(source, to)
             case ProcessFaultKind.SKEW:
                 process.skew_seconds = self._random.uniform(-rule.skew_seconds, rule.skew_seconds)
-                await asyncio.sleep(seconds)
-                process.skew_seconds = 0.0
+                try:
+                    await asyncio.sleep(seconds)
+                finally:
+                    process.skew_seconds = 0.0

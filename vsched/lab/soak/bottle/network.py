@@ -7,7 +7,7 @@ again; who connects meanwhile waits.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from random import Random
@@ -77,8 +77,8 @@ class Network:
         self.loop, self.random = loop, random
         self.listening: dict[tuple[str, int], Listening] = {}
         self._ports = iter(range(FIRST_PORT, 65_536))
-        self._cut: set[tuple[str, str]] = set()
-        """From whom nothing arrives at whom, by name."""
+        self._cut: Counter[tuple[str, str]] = Counter()
+        """From whom nothing arrives at whom, by name, and for how many reasons."""
         self._waiting: list[asyncio.Future[None]] = []
         self.on_arrival: Callable[[End, End, Iterable[bytes | None]], None] = lambda source, to, pieces: None
         """Called with all that arrives."""
@@ -91,11 +91,11 @@ class Network:
 
     def cut(self, source: str, to: str) -> None:
         """From now on nothing arrives from one process at the other."""
-        self._cut.add((source, to))
+        self._cut[source, to] += 1
 
     def join(self, source: str, to: str) -> None:
         """What was sent meanwhile arrives now."""
-        self._cut.discard((source, to))
+        self._cut[source, to] -= 1
         for end in tuple(self.ends):
             end.carry_on()
         for waiter in self._waiting:
@@ -105,7 +105,7 @@ class Network:
 
     def is_cut(self, source: Process | None, to: Process | None) -> bool:
         """Whether nothing arrives from one at the other at present."""
-        return bool(self._cut) and source is not None and to is not None and (source.name, to.name) in self._cut
+        return source is not None and to is not None and self._cut[source.name, to.name] > 0
 
     def listen(
         self, factory: Callable[[], asyncio.Protocol], host: str | None, port: int | None, context: Context

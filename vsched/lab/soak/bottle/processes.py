@@ -78,7 +78,8 @@ class Process:
     def _go_on(self) -> None:
         late, self._late, self._pauses = self._late, [], False
         for handle in late:
-            handle._run()
+            if not handle.cancelled():
+                handle._run()
 
     def takes(self, step: asyncio.Handle) -> bool:
         """Whether it takes a step now; one that falls into a pause is taken after it."""

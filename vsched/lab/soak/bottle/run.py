@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import AsyncExitStack, suppress
 from hashlib import sha256
@@ -17,14 +20,14 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LeaseSettings
+from vsched.lab.outcomes import pod_watch
+from vsched.lab.sender import Sender
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.faults import SERVER, BottleFaults, Misfortune
 from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.network import End
 from vsched.lab.soak.bottle.processes import Process, current
-from vsched.lab.outcomes import pod_watch
-from vsched.lab.sender import Sender
 from vsched.lab.soak.churn import Rate, SoakUsers
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.log import LEVELS
@@ -37,6 +40,8 @@ LOOK_SECONDS = 5.0
 SETTLE_LOOKS = 120
 """How often it is looked whether all work runs, once nothing goes wrong any more."""
 AGENT = "vsched-users"
+DAEMONS = ("vsched/",)
+"""How the User-Agent of a daemon begins: requests of others do not fail."""
 LEASE = LeaseSettings()
 
 
@@ -50,7 +55,7 @@ class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Stop there, whatever is under way."""
     trace: bool = False
     """Keep all that is sent."""
-    nodes: int = 4
+    nodes: int = 8
     daemons: int = 1
     pods_per_minute: float = 60.0
     faults: BottleFaults = BottleFaults()
@@ -64,6 +69,20 @@ class Line(msgspec.Struct, frozen=True):
     what: str
 
 
+class TimedViolations(Violations):
+    """Broken promises, and when the first one was."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._loop = loop
+        self.first_at: float | None = None
+
+    def add(self, promise: str, what: str) -> None:
+        super().add(promise, what)
+        if self.first_at is None:
+            self.first_at = self._loop.time()
+
+
 class Bottle:
     """A cluster in a bottle, and what happened in it."""
 
@@ -72,9 +91,9 @@ class Bottle:
         self._random = Random(settings.seed)
         self.loop = BottleLoop(self._new_random())
         self.loop.network.on_arrival = self._arrived
-        self.violations = Violations()
+        self.violations = TimedViolations(self.loop)
         self.lines: list[Line] = []
-        self.warnings: dict[str, int] = {}
+        self.warned: Counter[str] = Counter()
         self._digest = sha256()
         self.outcomes: SoakOutcomes
         self.daemons: list[BottleDaemon] = []
@@ -103,11 +122,15 @@ class Bottle:
         """End what killed processes were about to do, which nobody has cleaned up."""
         for process in self._processes:
             process.alive = False
-        for task in asyncio.all_tasks(self.loop):
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
-            with suppress(BaseException):  # what its clean-up comes to is of no interest
-                task.get_coro().close()  # type: ignore[union-attr]
-        self.loop.close()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for task in asyncio.all_tasks(self.loop):
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+                with suppress(BaseException):  # what its clean-up comes to is of no interest
+                    task.get_coro().close()  # type: ignore[union-attr]
+            self._processes.clear()
+            self.loop.close()
+            gc.collect()
 
     # -- the log
 
@@ -135,7 +158,7 @@ class Bottle:
         if level in ("error", "critical") or "exc_info" in record:
             self.violations.add(words.ERROR_IN_LOG, f"{name}: {event}")
         elif level == "warning":
-            self.warnings[event] = self.warnings.get(event, 0) + 1
+            self.warned[event] += 1
             if "rule" in record:
                 self.violations.add(str(record["rule"]), f"{name}: {record.get('says')}")
         raise structlog.DropEvent
@@ -153,7 +176,7 @@ class Bottle:
 
     async def _main(self) -> None:
         settings, over = self._settings, asyncio.Event()
-        injector = FaultInjector(settings.faults.plan(settings.seed))
+        injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=DAEMONS))
         ready: asyncio.Future[Cluster] = self.loop.create_future()
         server = self._process(SERVER).start(self._serve(injector, ready, over))
         url = (await ready).url
@@ -237,8 +260,9 @@ class Bottle:
             "bound": outcomes.bound,
             "finished": outcomes.finished,
             "starts": sum(daemon.starts for daemon in self.daemons),
-            "warnings": self.warnings,
+            "warnings": dict(self.warned.most_common()),
             "violations": dict(self.violations.counts),
             "told": self.violations.first,
+            "first_at": self.violations.first_at,
             "digest": self._digest.hexdigest(),
         }

@@ -1,5 +1,7 @@
 """What is said about bottles."""
 
+from __future__ import annotations
+
 NOTHING_PLANNED = "nothing is planned any more: whoever waits would wait for ever"
 DAEMON_DIED = "daemon died"
 ERROR_IN_LOG = "error in a log"
@@ -8,8 +10,26 @@ NEVER_BOUND = "never bound"
 PARTIAL = "partial gang"
 REQUEST_FAILED = "user's request"
 NOTHING_GOES_WRONG = "from now on nothing goes wrong"
+SEED = "seed"
+VIRTUAL_SECONDS = "virtual seconds"
+PODS = "pods created, bound, finished"
+STARTS = "starts of daemons"
+DIGEST = "digest of the log"
+ONLY_VIRTUAL = "--virtual is needed for --hours, --until, --trace and --shrink"
+NOT_VIRTUAL = "--virtual goes without --kill-every, --kills, --shards, --claims, --ask and --keep"
+NOTHING_TO_SHRINK = "nothing is broken, so there is nothing to shrink"
 
 
-def not_one_document(path: object, count: int) -> str:
-    """A file of faults with too many or no documents."""
-    return f"{path}: expected one document, found {count}"
+def broken(promise: str, count: int) -> str:
+    """A promise that was broken."""
+    return f"broken: {promise}, {count} times"
+
+
+def again(command: str) -> str:
+    """How to see what led to the first violation."""
+    return f"up to the moment before: {command}"
+
+
+def smaller(command: str) -> str:
+    """A smaller run in which the same goes wrong."""
+    return f"the same goes wrong: {command}"
