@@ -5,6 +5,7 @@ A context may have a source of its own, so that equal seeds give equal draws whe
 
 from __future__ import annotations
 
+import secrets
 from contextvars import ContextVar
 from random import Random, SystemRandom
 from uuid import UUID
@@ -31,3 +32,9 @@ def uid() -> str:
 def hexadecimal(digits: int) -> str:
     """A random number of so many hexadecimal digits."""
     return f"{source().getrandbits(4 * digits):0{digits}x}"
+
+
+def secret(count: int) -> bytes:
+    """So many bytes that nobody can guess, unless the context has a source of its own."""
+    found = SOURCE.get(None)
+    return secrets.token_bytes(count) if found is None else found.randbytes(count)

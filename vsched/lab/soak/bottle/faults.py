@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from random import Random
 from typing import Annotated
@@ -58,7 +58,7 @@ class Misfortune:
     def __init__(self, daemons: Sequence[BottleDaemon], network: Network, random: Random) -> None:
         self._daemons, self._network, self._random = daemons, network, random
         self.happened: dict[str, int] = dict.fromkeys(ProcessFaultKind, 0)
-        self.on_fault = lambda kind, daemon: None
+        self.on_fault: Callable[[str, str], None] = lambda kind, daemon: None
         """Called with each."""
 
     async def run(self, rule: ProcessFault) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import socket
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextvars import Context, copy_context
@@ -66,6 +67,9 @@ class _NoSelector:
 class BottleLoop(asyncio.BaseEventLoop):
     """The loop of a bottle. Its time begins at 0."""
 
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
+
     def __init__(self, random: Random) -> None:
         super().__init__()
         self.network = Network(self, random)
@@ -92,12 +96,12 @@ class BottleLoop(asyncio.BaseEventLoop):
         self._ready.append(handle)
         return handle
 
-    def call_at(
+    def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         handle = _TimedStep(when, callback, args, self, context)
         heapq.heappush(self._scheduled, handle)
-        handle._scheduled = True
+        handle._scheduled = True  # type: ignore[attr-defined]
         return handle
 
     def _process_events(self, event_list: object) -> None:
@@ -123,7 +127,7 @@ class BottleLoop(asyncio.BaseEventLoop):
         await self.network.reach(address[0], address[1])
         self._connecting[sock] = (address[0], address[1])
 
-    async def create_connection(  # type: ignore[override]
+    async def create_connection(
         self, protocol_factory: Any, host: Any = None, port: Any = None, *, sock: Any = None, **_: Any
     ) -> tuple[Any, Any]:
         if sock is None:

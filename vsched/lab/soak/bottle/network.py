@@ -46,7 +46,7 @@ class Listening(NamedTuple):
     process: Process | None
 
 
-class Server(asyncio.AbstractServer):
+class Server:
     """A listening server, as asyncio returns it."""
 
     def __init__(self, network: Network, address: tuple[str, int]) -> None:

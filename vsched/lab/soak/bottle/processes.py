@@ -90,5 +90,5 @@ class Process:
 
 def takes(step: asyncio.Handle) -> bool:
     """Whether a step is taken now."""
-    process = step._context.get(_PROCESS)
+    process = step._context.get(_PROCESS)  # type: ignore[attr-defined]
     return process is None or process.takes(step)

@@ -127,7 +127,7 @@ class Bottle:
             for task in asyncio.all_tasks(self.loop):
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
                 with suppress(BaseException):  # what its clean-up comes to is of no interest
-                    task.get_coro().close()  # type: ignore[union-attr]
+                    task.get_coro().close()
             self._processes.clear()
             self.loop.close()
             gc.collect()
@@ -179,7 +179,10 @@ class Bottle:
         injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=DAEMONS))
         ready: asyncio.Future[Cluster] = self.loop.create_future()
         server = self._process(SERVER).start(self._serve(injector, ready, over))
-        url = (await ready).url
+        await asyncio.wait((server, ready), return_when=asyncio.FIRST_COMPLETED)
+        if server.done():
+            server.result()
+        url = ready.result().url
         options = Options(listen_address="", healthz_address="", verify=1.0, leader_elect=settings.daemons > 1)
         self.daemons = [
             BottleDaemon(f"daemon-{number}", url, options, self._process, self.violations)

@@ -47,4 +47,4 @@ def command_of(settings: BottleSettings, faults: Path | None, until: float) -> s
 
 def as_log(lines: list[Line]) -> str:
     """One line for each thing that happened."""
-    return "".join(f"{line.at:.6f} {line.who or '-'} {line.what}\n" for line in lines)
+    return "".join(f"{line.at:.6f} {line.who or '-'} {line.what.encode('unicode_escape').decode()}\n" for line in lines)

@@ -15,9 +15,9 @@ VIRTUAL_SECONDS = "virtual seconds"
 PODS = "pods created, bound, finished"
 STARTS = "starts of daemons"
 DIGEST = "digest of the log"
-ONLY_VIRTUAL = "--virtual is needed for --hours, --until, --trace and --shrink"
-NOT_VIRTUAL = "--virtual goes without --kill-every, --kills, --shards, --claims, --ask and --keep"
-NOTHING_TO_SHRINK = "nothing is broken, so there is nothing to shrink"
+ONLY_VIRTUAL = "--hours, --until, --trace, --shrink: only on virtual time (expected --virtual with them)"
+NOT_VIRTUAL = "--virtual: expected none of --kill-every, --kills, --shards, --claims, --ask and --keep with it"
+NOTHING_TO_SHRINK = "--shrink: no promise was broken in this run (expected a seed with which one is)"
 
 
 def broken(promise: str, count: int) -> str:
