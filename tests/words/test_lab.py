@@ -58,6 +58,11 @@ SENTENCES = [
         " (at most 90)   40 bound, 5 waiting, 35 finished   creation to binding 12 ms",
     ),
     # lab/soak/bottle/words
+    (
+        bottle.command(7, 10.0, 8, 2, 60.0, " --faults config/bottle.yaml", 31.5),
+        "vsched soak --virtual --seed 7 --minutes 10 --nodes 8 --daemons 2 --pods-per-minute 60 "
+        "--faults config/bottle.yaml --until 31.500s --trace trace.log",
+    ),
     (bottle.broken("never bound", 2), "broken: never bound, 2 times"),
     (bottle.again("vsched soak --virtual"), "up to the moment before: vsched soak --virtual"),
     (bottle.smaller("vsched soak --virtual"), "the same goes wrong: vsched soak --virtual"),

@@ -7,6 +7,8 @@ again; who connects meanwhile waits.
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
@@ -24,7 +26,7 @@ _HIGH, _LOW = 1 << 17, 1 << 15
 """So much is on the way when a sender has to pause, and so little when it goes on."""
 
 
-class Loop(Protocol):
+class Timers(Protocol):
     """What is needed of the event loop."""
 
     def time(self) -> float: ...
@@ -73,7 +75,7 @@ class Server:
 class Network:
     """All connections of a bottle."""
 
-    def __init__(self, loop: Loop, random: Random) -> None:
+    def __init__(self, loop: Timers, random: Random) -> None:
         self.loop, self.random = loop, random
         self.listening: dict[tuple[str, int], Listening] = {}
         self._ports = iter(range(FIRST_PORT, 65_536))
@@ -114,7 +116,7 @@ class Network:
         address = (host or "127.0.0.1", port or next(self._ports))
         found = self.listening.get(address)
         if found is not None and (found.process is None or found.process.alive):
-            raise OSError(98, "address already in use")
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
         self.listening[address] = Listening(factory, context, current())
         return Server(self, address)
 
@@ -124,7 +126,7 @@ class Network:
             await asyncio.sleep(self.delay())
             found = self.listening.get((host, port))
             if found is None or (found.process is not None and not found.process.alive):
-                raise ConnectionRefusedError(111, "connection refused")
+                raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
             here = current()
             if not (self.is_cut(here, found.process) or self.is_cut(found.process, here)):
                 return
@@ -136,7 +138,7 @@ class Network:
         """A connection to who listens there."""
         server = self.listening.get((host, port))
         if server is None:
-            raise ConnectionRefusedError(111, "connection refused")
+            raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
         near, far = factory(), server.context.copy().run(server.factory)
         here = End(self, near, copy_context(), current(), ("127.0.0.1", next(self._ports)), (host, port))
         there = End(self, far, server.context.copy(), server.process, (host, port), here.name)
@@ -226,7 +228,7 @@ class End(asyncio.Transport):
         network.loop.call_at(
             network.loop.time() + network.delay(),
             peer._end,
-            ConnectionResetError(104, "connection reset by peer"),
+            ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)),
             context=peer.context,
         )
         self._forget()

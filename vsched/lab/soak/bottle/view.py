@@ -37,12 +37,8 @@ def as_table(result: Mapping[str, Any], settings: BottleSettings, faults: Path |
 
 def command_of(settings: BottleSettings, faults: Path | None, until: float) -> str:
     """The command that runs a bottle to a moment, and writes down all that is sent."""
-    told = "" if faults is None else f" --faults {faults}"
-    return (
-        f"vsched soak --virtual --seed {settings.seed} --minutes {settings.seconds / 60:g} --nodes {settings.nodes} "
-        f"--daemons {settings.daemons} --pods-per-minute {settings.pods_per_minute:g}{told} --until {until:.3f}s "
-        "--trace trace.log"
-    )
+    numbers = (settings.seed, settings.seconds / 60, settings.nodes, settings.daemons, settings.pods_per_minute)
+    return words.command(*numbers, "" if faults is None else f" --faults {faults}", until)
 
 
 def as_log(lines: list[Line]) -> str:

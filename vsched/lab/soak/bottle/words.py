@@ -33,3 +33,11 @@ def again(command: str) -> str:
 def smaller(command: str) -> str:
     """A smaller run in which the same goes wrong."""
     return f"the same goes wrong: {command}"
+
+
+def command(seed: int, minutes: float, nodes: int, daemons: int, pods: float, faults: str, until: float) -> str:
+    """A run up to a moment, with all that is sent."""
+    return (
+        f"vsched soak --virtual --seed {seed} --minutes {minutes:g} --nodes {nodes} --daemons {daemons} "
+        f"--pods-per-minute {pods:g}{faults} --until {until:.3f}s --trace trace.log"
+    )
