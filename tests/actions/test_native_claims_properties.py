@@ -15,7 +15,7 @@ from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW
 from vsched.framework.cycle import run_cycle
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.claims.devices import ClaimConsumer
 from vsched.model.jobs.native import native_key
 from vsched.settings.built_in import REGISTRY
@@ -71,7 +71,7 @@ def objects(nodes: list[tuple[int, int]], gangs: list[Group]) -> list[Fields]:
 @MANY
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 4)), min_size=1, max_size=4), groups())
 def test_groups_start_whole_with_devices_of_their_own(nodes: list[tuple[int, int]], gangs: list[Group]) -> None:
-    cache = Cache(frozenset({"volcano"}))
+    cache = Mirror(frozenset({"volcano"}))
     for fields in objects(nodes, gangs):
         kind = wire.kind_of(fields.get("apiVersion", ""), fields["kind"])
         cache.apply(kind, "ADDED", wire.read(kind, msgspec.json.encode(fields)))

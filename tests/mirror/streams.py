@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.support import builders as make
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 
 Fields = dict[str, Any]
@@ -172,7 +172,7 @@ def streams(draw: st.DrawFn) -> tuple[list[Event], list[Fields]]:
     return list(events), [fields for event, _, fields in last.values() if event != "DELETED"]
 
 
-def decide(cache: Cache, draw_bind: bool) -> None:
+def decide(cache: Mirror, draw_bind: bool) -> None:
     """Take something for granted, as a cycle would."""
     snapshot = cache.snapshot(0.0)
     binds, evictions, nominations = [], [], []
@@ -193,7 +193,7 @@ def decide(cache: Cache, draw_bind: bool) -> None:
     cache.assume(decided)
 
 
-def take_back(cache: Cache) -> None:
+def take_back(cache: Mirror) -> None:
     snapshot = cache.snapshot(0.0)
     for job in list(snapshot.jobs.values()):
         for uid in job.tasks:

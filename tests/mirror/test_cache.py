@@ -9,7 +9,7 @@ import pytest
 from tests.support import builders as make
 from tests.support.mirrors import Fields, World
 from tests.support.views import view
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.state.resource_versions import SeenVersions
 from vsched.model.jobs.job import Condition
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
@@ -462,7 +462,7 @@ def test_changes_that_can_matter_wake(before: Fields, after: Fields) -> None:
 
 
 def test_late_and_repeated_events_do_no_harm() -> None:
-    cache = Cache(frozenset({"volcano"}))
+    cache = Mirror(frozenset({"volcano"}))
     for version, fields in [(5, RUNNING), (4, PENDING), (5, PENDING)]:
         found = make.merged(fields, {"metadata": {"resourceVersion": str(version)}})
         cache.apply("Pod", "MODIFIED", make.read(found))
@@ -472,7 +472,7 @@ def test_late_and_repeated_events_do_no_harm() -> None:
 
 
 def test_a_deleted_object_does_not_come_back_by_a_late_event() -> None:
-    cache = Cache(frozenset({"volcano"}))
+    cache = Mirror(frozenset({"volcano"}))
     for type_, version in [("DELETED", 5), ("MODIFIED", 4), ("DELETED", 3)]:
         cache.apply("Pod", type_, make.read(make.merged(PENDING, {"metadata": {"resourceVersion": str(version)}})))
     assert cache.task("uid-a") is None

@@ -19,14 +19,14 @@ from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.views import view
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 
 OURS = frozenset({"volcano"})
 GONE = "gone"
 
 
-def fresh(objects: list[Fields]) -> Cache:
-    cache = Cache(OURS)
+def fresh(objects: list[Fields]) -> Mirror:
+    cache = Mirror(OURS)
     for kind in wire.KINDS:
         cache.replace(kind, [make.read(fields) for fields in objects if fields["kind"] == kind])
     return cache
@@ -38,7 +38,7 @@ def test_any_order_of_events_ends_as_a_fresh_list(
     stream: tuple[list[Event], list[Fields]], data: st.DataObject
 ) -> None:
     events, objects = stream
-    cache = Cache(OURS)
+    cache = Mirror(OURS)
     for type_, kind, fields in events:
         cache.apply(kind, type_, make.read(fields))
         if data.draw(st.booleans(), label="snapshot"):
@@ -59,7 +59,7 @@ def test_any_order_of_events_ends_as_a_fresh_list(
 def test_a_relist_leaves_nothing_of_what_was(
     before: tuple[list[Event], list[Fields]], after: tuple[list[Event], list[Fields]]
 ) -> None:
-    cache = Cache(OURS)
+    cache = Mirror(OURS)
     for type_, kind, fields in before[0]:
         cache.apply(kind, type_, make.read(fields))
     cache.snapshot(0.0)
@@ -101,7 +101,7 @@ def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
     relist: tuple[list[Fields], list[Event], list[Fields]],
     data: st.DataObject,
 ) -> None:
-    cache = Cache(OURS)
+    cache = Mirror(OURS)
     for type_, kind, fields in before[0]:
         # Newer than anything that follows: the server may have been restored from a backup.
         metadata = {**fields["metadata"], "resourceVersion": "1" + fields["metadata"]["resourceVersion"].zfill(4)}
@@ -144,11 +144,11 @@ def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams())
 def test_when_everything_is_gone_nothing_is_left(stream: tuple[list[Event], list[Fields]]) -> None:
-    cache = Cache(OURS)
+    cache = Mirror(OURS)
     for type_, kind, fields in stream[0]:
         cache.apply(kind, type_, make.read(fields))
     cache.snapshot(0.0)
     for kind in wire.KINDS:
         cache.replace(kind, [])
-    assert view(cache.snapshot(0.0)) == view(Cache(OURS).snapshot(0.0))
+    assert view(cache.snapshot(0.0)) == view(Mirror(OURS).snapshot(0.0))
     assert {name for name, size in cache.describe().items() if size} <= {"shapes", "snapshots"}

@@ -23,7 +23,7 @@ from vsched.arbitrator.division.divide import divide
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -52,7 +52,7 @@ class Tenancy:
     """A mirror with some nodes and queues, to which objects come and go in rising versions."""
 
     def __init__(self) -> None:
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
+        self.cache = Mirror(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
         self.version = 100
         for number in range(3):
             metadata = {"name": f"n{number}", "labels": {"zone": "a"}}

@@ -14,14 +14,14 @@ from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.views import view
 from vsched.mirror import wire
-from vsched.mirror.cache import SETTLING, Cache
+from vsched.mirror.mirror import SETTLING, Mirror
 from vsched.model.plan import Bind, CycleReport, Evict
 
 OURS = frozenset({"volcano"})
 GANGS = 560
 
 
-def full(cache: Cache, gangs: int = GANGS) -> Cache:
+def full(cache: Mirror, gangs: int = GANGS) -> Mirror:
     """A mirror with many jobs of one pod each, half of them on a node; their pods have labels of their own."""
     cache.replace("Node", [make.read(make.node("n1", status={"allocatable": {"cpu": "9000", "pods": "9000"}}))])
     cache.replace("PodGroup", [make.read(make.pod_group(f"g{number:03}")) for number in range(gangs)])
@@ -35,14 +35,14 @@ def pod(number: int, version: int = 0) -> wire.Object:
     return make.read(fields)
 
 
-def with_bare_pods(cache: Cache) -> Cache:
+def with_bare_pods(cache: Mirror) -> Mirror:
     """The mirror with pods that name no PodGroup, whose jobs are in the default queue of their namespace."""
     for number in range(20):
         cache.apply("Pod", "ADDED", make.read(make.pod(f"bare-{number}")))
     return cache
 
 
-def amounts(cache: Cache) -> dict[str, tuple[Any, ...]]:
+def amounts(cache: Mirror) -> dict[str, tuple[Any, ...]]:
     """What each namespace holds and waits for, as arbitration sees it."""
     return {name: (found.held, found.leaving, found.waiting) for name, found in cache.arbitration().parties.items()}
 
@@ -57,7 +57,7 @@ def drained(steps: Iterator[None], between: Callable[[int], None] = lambda numbe
 
 
 def test_many_changes_are_published_a_few_at_a_time() -> None:
-    plain, stepwise = full(Cache(OURS)), full(Cache(OURS))
+    plain, stepwise = full(Mirror(OURS)), full(Mirror(OURS))
     assert drained(stepwise.preparing()) > GANGS
     expected, found = plain.snapshot(1.0), stepwise.snapshot(1.0)
     assert view(found) == view(expected)
@@ -68,13 +68,13 @@ def test_many_changes_are_published_a_few_at_a_time() -> None:
 
 
 def test_few_changes_are_left_to_the_snapshot() -> None:
-    cache = full(Cache(OURS), gangs=20)
+    cache = full(Mirror(OURS), gangs=20)
     assert drained(cache.preparing()) == 0
     assert len(cache.snapshot(1.0).changed) == 20
 
 
 def test_what_happens_between_the_steps_is_in_the_snapshot() -> None:
-    cache = full(Cache(OURS))
+    cache = full(Mirror(OURS))
 
     def happens(step: int) -> None:
         if step == 100:
@@ -86,7 +86,7 @@ def test_what_happens_between_the_steps_is_in_the_snapshot() -> None:
 
     drained(cache.preparing(), happens)
     found = cache.snapshot(1.0)
-    fresh = Cache(OURS)
+    fresh = Mirror(OURS)
     fresh.replace("Node", [make.read(make.node("n1", status={"allocatable": {"cpu": "9000", "pods": "9000"}}))])
     groups = (f"g{number:03}" for number in range(GANGS + 1) if number != 1)
     fresh.replace("PodGroup", [make.read(make.pod_group(name)) for name in groups])
@@ -95,7 +95,7 @@ def test_what_happens_between_the_steps_is_in_the_snapshot() -> None:
 
 
 def test_a_decision_is_assumed_pod_by_pod() -> None:
-    plain, stepwise = full(Cache(OURS), 40), full(Cache(OURS), 40)
+    plain, stepwise = full(Mirror(OURS), 40), full(Mirror(OURS), 40)
     binds = tuple(Bind(f"uid-p{number}", "ns", f"p{number}", "n1", f"ns/g{number:03}") for number in range(0, 40, 2))
     plain.snapshot(1.0)
     stepwise.snapshot(1.0)
@@ -112,7 +112,7 @@ def test_a_decision_is_assumed_pod_by_pod() -> None:
 
 
 def test_evictions_are_assumed_pod_by_pod_each_with_what_its_budget_is_promised() -> None:
-    plain, stepwise = full(Cache(OURS), 40), full(Cache(OURS), 40)
+    plain, stepwise = full(Mirror(OURS), 40), full(Mirror(OURS), 40)
     victims = [
         Evict(f"uid-p{number}", "ns", f"p{number}", "n1", f"ns/g{number:03}", "preempt", "ns/g000")
         for number in range(1, 40, 2)
@@ -135,7 +135,7 @@ def test_evictions_are_assumed_pod_by_pod_each_with_what_its_budget_is_promised(
 
 
 def test_what_a_list_lacks_is_removed_in_steps() -> None:
-    cache = Cache(OURS)
+    cache = Mirror(OURS)
     cache.replace("Pod", [make.read(make.pod(f"p{number}")) for number in range(30)])
     cache.restart("Pod")
     for number in range(20):
@@ -146,7 +146,7 @@ def test_what_a_list_lacks_is_removed_in_steps() -> None:
 
 def test_what_follows_from_short_lists_is_worked_out_with_them() -> None:
     """So that the first snapshot need not go through all jobs again."""
-    cache = full(Cache(OURS))
+    cache = full(Mirror(OURS))
     drained(cache.preparing())
     cache.snapshot(1.0)
     cache.replace("PriorityClass", [make.read(make.priority_class("high", 7, is_default=True))])
@@ -156,7 +156,7 @@ def test_what_follows_from_short_lists_is_worked_out_with_them() -> None:
 
 
 def test_the_rest_of_what_follows_from_a_list_is_left_to_the_snapshot_where_nobody_goes_on_with_it() -> None:
-    cache = full(Cache(OURS))
+    cache = full(Mirror(OURS))
     cache.snapshot(1.0)
     cache.restart("PriorityClass")
     cache.include("PriorityClass", make.read(make.priority_class("high", 7, is_default=True)))
@@ -174,7 +174,7 @@ HAPPENS = st.sampled_from(["class", "queue", "list", "session", "go on", "go on"
 @given(st.lists(st.tuples(HAPPENS, st.integers(0, 60))))
 def test_classes_and_queues_may_change_while_others_work_out_what_follows(happens: list[tuple[str, int]]) -> None:
     """A list that ends and a session go on with the same steps; some never end, and snapshots are taken in between."""
-    plain, stepwise = (with_bare_pods(full(Cache(OURS), 20)) for _ in range(2))
+    plain, stepwise = (with_bare_pods(full(Mirror(OURS), 20)) for _ in range(2))
     callers: dict[str, Iterator[None]] = {}
     high = make.priority_class("high", 1, is_default=True)
     for version, (what, number) in enumerate([*happens, ("look", 0)], 1):
@@ -211,7 +211,7 @@ def test_classes_and_queues_may_change_while_others_work_out_what_follows(happen
 def test_steps_with_events_in_between_end_as_one_snapshot(
     stream: tuple[list[Event], list[Fields]], data: st.DataObject
 ) -> None:
-    plain, stepwise = (full(Cache(OURS, arbitrating=True)) for _ in range(2))
+    plain, stepwise = (full(Mirror(OURS, arbitrating=True)) for _ in range(2))
     for cache in (plain, stepwise):
         cache.snapshot(0.0) if data.draw(sometimes, label="seen before") else None
     waiting = [(type_, kind, make.read(fields)) for type_, kind, fields in stream[0]]

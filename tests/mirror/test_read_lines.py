@@ -13,14 +13,14 @@ from tests.support.views import view
 from vsched.daemon.watches import VersionedReader
 from vsched.kube.watch.framing import decode_event
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import RESOURCES
 
 OURS = frozenset({"volcano"})
 HOSTILE = [value for value in VALUES if len(value) < 100]
 
 
-class WholeCache(Cache):
+class WholeMirror(Mirror):
     """A mirror that remembers nothing of one pod for the next."""
 
     def apply(self, kind: str, type: str, found: wire.Object) -> None:
@@ -31,7 +31,7 @@ class WholeCache(Cache):
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), st.data())
 def test_both_ways_lead_to_the_same_mirror(stream: tuple[list[Event], list[Fields]], data: st.DataObject) -> None:
-    partial, whole = Cache(OURS), WholeCache(OURS)
+    partial, whole = Mirror(OURS), WholeMirror(OURS)
     for type_, kind, fields in stream[0]:
         spoilt = data.draw(st.sampled_from(HOSTILE), label="spoilt") if data.draw(sometimes) else b'"ok"'
         field = data.draw(st.sampled_from(["priority", "nodeName", "queue", "volumes", "labels", "uid"]))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tests.support import builders as make
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.state.jobs import _REVIEWED
 
 
-def mirror(jobs: int) -> Cache:
-    cache = Cache(frozenset({"volcano"}))
+def mirror(jobs: int) -> Mirror:
+    cache = Mirror(frozenset({"volcano"}))
     for number in range(jobs):
         cache.apply("PodGroup", "ADDED", make.read(make.pod_group(f"g-{number}")))
     return cache

@@ -11,7 +11,7 @@ from tests.support.builders import Fields
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, plan, policy_of
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 
 CLUSTER = """
     node n1 cpu=24
@@ -47,7 +47,7 @@ def test_pods_of_one_node_that_is_dead_fill_no_cluster() -> None:
     assert plan(text).bound == {"gang": 3}
 
 
-def books(cache: Cache) -> tuple[object, ...]:
+def books(cache: Mirror) -> tuple[object, ...]:
     snapshot = cache.snapshot(0.0)
     usage = snapshot.books.get("q")
     return (
@@ -59,8 +59,8 @@ def books(cache: Cache) -> tuple[object, ...]:
     )
 
 
-def world(*objects: Fields) -> Cache:
-    cache = Cache(frozenset({"volcano"}), arbitrating=True)
+def world(*objects: Fields) -> Mirror:
+    cache = Mirror(frozenset({"volcano"}), arbitrating=True)
     for fields in objects:
         cache.apply(fields["kind"], "ADDED", make.read(fields))
     return cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support import builders as make
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 
 Fields = dict[str, Any]
 
@@ -15,7 +15,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.wakes = self.version = 0
-        self.cache = Cache(frozenset({"volcano"}), on_change=self._woken)
+        self.cache = Mirror(frozenset({"volcano"}), on_change=self._woken)
 
     def _woken(self) -> None:
         self.wakes += 1

@@ -11,7 +11,7 @@ from tests.support.devices import allocated, device_class, pod_claims, resource_
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from tests.support.volumes import attachment, claim, claim_volumes, volume
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.frozen import freeze
 from vsched.model.history.records import Decay
@@ -34,7 +34,7 @@ job ns/other min=1 pods=4 cpu=1 queue=q labels=app:db port=81 apart=waits
 """
 
 
-def told(cache: Cache, text: str) -> None:
+def told(cache: Mirror, text: str) -> None:
     found = decode_manifests((Origin("test", str(at)), each) for at, each in enumerate(manifests(text)))
     for kind, objects in found.objects.items():
         for each in objects:
@@ -46,7 +46,7 @@ def decided(snapshot: Snapshot) -> object:
 
 
 def test_a_frozen_snapshot_decides_as_it_did_after_the_mirror_has_gone_on() -> None:
-    cache = Cache(frozenset({"vsched"}), open_without_state=True)
+    cache = Mirror(frozenset({"vsched"}), open_without_state=True)
     told(cache, BEFORE)
     snapshot = cache.snapshot(NOW)
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
@@ -61,7 +61,7 @@ def test_a_frozen_snapshot_decides_as_it_did_after_the_mirror_has_gone_on() -> N
 
 
 def test_nothing_that_changes_in_place_is_shared() -> None:
-    cache = Cache(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
+    cache = Mirror(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
     told(cache, BEFORE)
     snapshot = cache.snapshot(NOW)
     frozen = freeze(snapshot)
@@ -78,7 +78,7 @@ def test_nothing_that_changes_in_place_is_shared() -> None:
 
 
 def test_the_history_of_a_frozen_snapshot_stays_as_it_was() -> None:
-    cache = Cache(frozenset({"vsched"}), open_without_state=True)
+    cache = Mirror(frozenset({"vsched"}), open_without_state=True)
     cache.history.keep([Decay(3600.0)])
     told(cache, BEFORE)
     cache.snapshot(NOW)

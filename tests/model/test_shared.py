@@ -9,7 +9,7 @@ import pytest
 from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import NOW, manifests, mirror
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.pods.task import Task
 from vsched.model.shared import KNOWN_MAX, LENGTH_MAX, shared
 
@@ -36,7 +36,7 @@ def test_what_is_too_long_for_a_name_is_not_kept() -> None:
     assert shared(fresh(one)) is not one
 
 
-def placed(cache: Cache, name: str) -> Task:
+def placed(cache: Mirror, name: str) -> Task:
     cache.apply("Pod", "ADDED", make.read(big.pod(name, nodeName="n1")))
     found = cache.task(f"uid-{name}")
     assert found is not None

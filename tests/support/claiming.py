@@ -14,8 +14,8 @@ from tests.support.recording_server import writer_to
 from vsched.clock import SystemClock
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.mirror.cache import Cache
 from vsched.mirror.handlers import Handlers
+from vsched.mirror.mirror import Mirror
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import (
     AllocatedDevice,
@@ -124,7 +124,7 @@ class Claiming:
 
     cluster: Cluster
     client: ApiClient
-    cache: Cache
+    cache: Mirror
     writes: ClaimWrites
     dispatcher: Dispatcher
     outcomes: list[Outcome]
@@ -287,7 +287,7 @@ async def claiming(
     outcomes: list[Outcome] = []
     undone: list[tuple[GangWish, Obstacle]] = []
     worries: list[str] = []
-    cache = Cache(frozenset({"volcano"}))
+    cache = Mirror(frozenset({"volcano"}))
     for node in cluster.client.list("nodes"):
         cache.apply("Node", "ADDED", make.read(node))
     async with ApiClient(Connection(url or cluster.url)) as client, asyncio.TaskGroup() as group:

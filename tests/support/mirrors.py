@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support import builders as make
 from tests.support.views import named
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.jobs.job import Job
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.snapshot import Snapshot
@@ -20,7 +20,7 @@ class World:
     def __init__(self, *objects: Fields, **options: Any) -> None:
         self.wakes = 0
         self.version = 0
-        self.cache = Cache(frozenset({"volcano"}), on_change=self.woken, **options)
+        self.cache = Mirror(frozenset({"volcano"}), on_change=self.woken, **options)
         self.add(*objects)
 
     def woken(self) -> None:

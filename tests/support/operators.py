@@ -14,8 +14,8 @@ import orjson
 import yaml
 
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
+from vsched.mirror.mirror import Mirror
 from vsched.model.jobs.job import JobSpec
 from vsched.settings.workloads import built_in_table, table_of
 
@@ -264,7 +264,7 @@ class Seen:
 
     def __init__(self, table: str = "") -> None:
         self.workloads = table_of(table, "file", built_in_table()) if table else built_in_table()
-        self.cache = Cache(frozenset({"vsched"}), workloads=self.workloads)
+        self.cache = Mirror(frozenset({"vsched"}), workloads=self.workloads)
         self.version = 0
 
     def read(self, obj: Obj) -> tuple[str, wire.Object]:

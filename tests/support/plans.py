@@ -49,8 +49,8 @@ from typing import Any
 from vsched.framework.callout import Callout
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.bounds import ROLES_MAX
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.nodes.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
@@ -212,7 +212,7 @@ def reading(text: str) -> Reading | None:
     return Reading(NOW, nodes) if nodes else None
 
 
-def mirror(objects: Iterable[Manifest], *, arbitrating: bool = False, ignored: Iterable[str] = ()) -> Cache:
+def mirror(objects: Iterable[Manifest], *, arbitrating: bool = False, ignored: Iterable[str] = ()) -> Mirror:
     """The mirror of these objects."""
     names, words = frozenset(OUR_NAMES), frozenset(ignored)
     cache = PaperMirror(names, open_without_state=True, arbitrating=arbitrating, ignored=words)

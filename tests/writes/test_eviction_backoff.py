@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.waiting import until
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.status import Status
 from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings, spared_seconds
@@ -22,9 +22,9 @@ UID = "uid-a"
 
 
 @asynccontextmanager
-async def reprieving(settings: EvictionBackoffSettings = QUICK) -> AsyncIterator[tuple[Cache, EvictionBackoff]]:
+async def reprieving(settings: EvictionBackoffSettings = QUICK) -> AsyncIterator[tuple[Mirror, EvictionBackoff]]:
     """A mirror with one pod that a cycle has just evicted."""
-    cache = Cache(frozenset({"volcano"}))
+    cache = Mirror(frozenset({"volcano"}))
     cache.apply("Pod", "ADDED", make.read(RUNNING))
     evict(cache)
     reprieves = EvictionBackoff(cache, settings)
@@ -36,18 +36,18 @@ async def reprieving(settings: EvictionBackoffSettings = QUICK) -> AsyncIterator
         await asyncio.wait((task,))
 
 
-def evict(cache: Cache) -> None:
+def evict(cache: Mirror) -> None:
     cache.assume(CycleReport(evictions=(Evict(UID, "ns", "a", "n1", "", "reclaim", "ns/other"),)))
 
 
-def is_victim(cache: Cache) -> bool:
+def is_victim(cache: Mirror) -> bool:
     """Whether a cycle could choose the pod."""
     task = cache.task(UID)
     assert task is not None
     return task.status is Status.RUNNING and task.preemptable
 
 
-def status(cache: Cache) -> Status | None:
+def status(cache: Mirror) -> Status | None:
     task = cache.task(UID)
     return None if task is None else task.status
 

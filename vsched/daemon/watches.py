@@ -15,9 +15,9 @@ from vsched.kube.watch.discovery import Discovery
 from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings
 from vsched.kube.watch.streaming import StreamedLists
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.users import rename_user
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB, VOLCANO_CRON_JOB
 from vsched.model.jobs.job import USER
 
@@ -121,7 +121,7 @@ def followed_workloads(table: WorkloadTable) -> dict[str, Followed]:
 class MirrorSink:
     """Passes the lists and events of one kind to the mirror."""
 
-    def __init__(self, cache: Cache, kind: str) -> None:
+    def __init__(self, cache: Mirror, kind: str) -> None:
         self._cache = cache
         self._kind = kind
 
@@ -171,7 +171,7 @@ class TwoSinks:
 
 def reflectors(
     client: ApiClient,
-    cache: Cache,
+    cache: Mirror,
     others: Mapping[str, ObjectSink],
     on_state: Callable[[Statistics], None],
     *,
@@ -212,7 +212,7 @@ def reflectors(
 
 def workload_reflector(
     client: ApiClient,
-    cache: Cache,
+    cache: Mirror,
     workload: WorkloadKind,
     on_state: Callable[[Statistics], None],
     user_key: str = USER,
@@ -266,7 +266,7 @@ class VersionedReader:
         return found
 
 
-def _tell(cache: Cache, kind: str, on_state: Callable[[Statistics], None], statistics: Statistics) -> None:
+def _tell(cache: Mirror, kind: str, on_state: Callable[[Statistics], None], statistics: Statistics) -> None:
     """Pass the state of a watch on; the mirror has to know which kinds were never listed, and why."""
     if is_expected(kind, statistics):
         on_state(statistics)
@@ -277,7 +277,7 @@ def _tell(cache: Cache, kind: str, on_state: Callable[[Statistics], None], stati
         cache.set_unread(kind, "" if statistics.synced or none else statistics.problem)
 
 
-def _sink(cache: Cache, kind: str, other: ObjectSink | None) -> ObjectSink | None:
+def _sink(cache: Mirror, kind: str, other: ObjectSink | None) -> ObjectSink | None:
     if kind not in wire.KINDS and (kind != VCJOB or other is None):
         return other  # restarts of vcjobs matter to sessions, whoever looks after these
     mirror = MirrorSink(cache, kind)

@@ -13,7 +13,7 @@ from vsched.arbitrator.effects import RoundResult
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.arbitration.records import ARBITRATOR_VERSION
 from vsched.model.jobs.native import NativeGroup
@@ -53,7 +53,7 @@ def decided(
             if one["kind"] == "Pod" and one["metadata"]["labels"]["job"] == job:
                 owner = {"apiVersion": "apps/v1", "kind": kind, "name": job, "uid": job, "controller": True}
                 one["metadata"]["ownerReferences"] = [owner]
-    cache = Cache(frozenset(OUR_NAMES), open_without_state=True, arbitrating=True)
+    cache = Mirror(frozenset(OUR_NAMES), open_without_state=True, arbitrating=True)
     decoded = decode_manifests((Origin("text", str(at)), each) for at, each in enumerate(found))
     for kind, each in decoded.objects.items():
         cache.replace(kind, each)

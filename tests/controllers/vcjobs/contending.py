@@ -19,7 +19,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.kube.times import time_stamp
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.settings.built_in import REGISTRY
 
 Obj = dict[str, Any]
@@ -39,7 +39,7 @@ class Contest:
         self.takings: list[tuple[float, str, str]] = []
         """When which job took from which, by name."""
         self.loops = 0
-        self.cache = Cache(frozenset({"volcano"}))
+        self.cache = Mirror(frozenset({"volcano"}))
         self._random = random.Random(seed)
         self._shown: dict[tuple[str, str], Obj] = {}
         self._until: dict[tuple[str, str], float] = {}
@@ -66,7 +66,7 @@ class Contest:
 
     def forget(self) -> None:
         """The daemon dies; another one lists all objects."""
-        shown, self._shown, self.cache = self._shown, {}, Cache(frozenset({"volcano"}))
+        shown, self._shown, self.cache = self._shown, {}, Mirror(frozenset({"volcano"}))
         self._show(shown)
 
     def running(self) -> dict[str, int]:

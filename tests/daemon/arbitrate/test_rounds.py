@@ -21,7 +21,7 @@ from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrate.rounds import Arbiter, with_granted
 from vsched.daemon.arbitrate.sharing import Alone, Sharing
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
@@ -53,7 +53,7 @@ class Court:
     """An arbiter over a real mirror, with hands that reach a recording server."""
 
     server: RecordingServer
-    cache: Cache
+    cache: Mirror
     arbiter: Arbiter
     clock: FakeClock
     telemetry: Telemetry
@@ -77,9 +77,9 @@ class Court:
 
 
 @asynccontextmanager
-async def court(*objects: Fields, sharing: Callable[[Cache], Sharing] = Alone) -> AsyncIterator[Court]:
+async def court(*objects: Fields, sharing: Callable[[Mirror], Sharing] = Alone) -> AsyncIterator[Court]:
     async with recording() as (server, client):
-        cache, clock, nudges = Cache(frozenset({"volcano"}), arbitrating=True), FakeClock(), list[float]()
+        cache, clock, nudges = Mirror(frozenset({"volcano"}), arbitrating=True), FakeClock(), list[float]()
         telemetry, sender = Telemetry(clock), writer_to(client)
         events = EventRecorder(sender, EventSettings(), clock)
         parts = AllocationWriter(sender, events, telemetry.worry)
@@ -218,7 +218,7 @@ async def test_what_changed_before_an_eviction_is_still_told_to_the_session_afte
 class Beside(Alone):
     """Beside daemons that decide on some of the jobs."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Mirror) -> None:
         super().__init__(cache)
         self.snapshot = lambda now: replace(cache.snapshot(now), elsewhere=["ns/now"])
 
@@ -260,7 +260,7 @@ async def test_a_daemon_beside_the_one_that_acts_keeps_to_the_same_shares_and_do
 async def test_beside_a_daemon_that_keeps_room_for_a_pod_nothing_is_lent(keeps_room: bool, most: int) -> None:
     objects = (*TWO_NODES, namespace("one"), consumer("one"), pod("p1", namespace="one", node="n1"))
 
-    def follower(cache: Cache) -> Sharing:
+    def follower(cache: Mirror) -> Sharing:
         found = Follower(cache)
         found.keeps_room = keeps_room
         return found

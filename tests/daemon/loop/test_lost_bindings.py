@@ -19,7 +19,7 @@ from vsched.daemon.app import Daemon
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Bind, CycleReport
 from vsched.sim.api.fault_plan import FaultInjector, plan_of
 from vsched.sim.cluster import Cluster
@@ -119,7 +119,7 @@ async def test_what_is_bound_and_only_shown_late_stays_believed() -> None:
     """The watch says nothing: who is asked for decides, and room that is taken is not given away."""
     late, gone, unbound = pod("late"), pod("gone"), pod("unbound")
     late["spec"]["nodeName"] = "n1"
-    cache, told = Cache(frozenset({"vsched"})), list[str]()
+    cache, told = Mirror(frozenset({"vsched"})), list[str]()
     async with (
         Cluster([node("n1")], manifests=[late, unbound]) as cluster,
         ApiClient(Connection(cluster.url)) as client,
@@ -141,7 +141,7 @@ async def test_what_is_bound_and_only_shown_late_stays_believed() -> None:
 
 
 async def test_one_that_is_lost_is_found_behind_many_that_the_watch_has_shown() -> None:
-    cache, told = Cache(frozenset({"vsched"})), list[str]()
+    cache, told = Mirror(frozenset({"vsched"})), list[str]()
     names = [f"p{number}" for number in range(2 * MOST_LOOKS + 5)]
     async with Cluster([node("n1")]) as cluster, ApiClient(Connection(cluster.url)) as client:
         confirmations = Confirmations(client, cache, SystemClock(), lambda bind: told.append(bind.name), SOON)
@@ -163,7 +163,7 @@ async def test_one_that_is_lost_is_found_behind_many_that_the_watch_has_shown() 
 
 
 def test_a_list_that_began_before_the_binding_was_accepted_proves_nothing() -> None:
-    cache = Cache(frozenset({"vsched"}))
+    cache = Mirror(frozenset({"vsched"}))
     metadata = {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "5"}
     seen = wire.read("Pod", orjson.dumps({"metadata": metadata, "spec": pod("p")["spec"]}))
     cache.replace("Pod", [seen])

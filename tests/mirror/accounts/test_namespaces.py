@@ -18,7 +18,7 @@ from tests.support.examples import examples
 from tests.support.mirrors import World
 from tests.support.views import task_view, view
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.counted import counted_name
 from vsched.model.arbitration.records import Arbitration, Ceiling, NamespaceAccount, PoolLimits
 from vsched.model.plan import CycleReport, Evict
@@ -375,7 +375,7 @@ def test_where_nobody_arbitrates_such_objects_are_ignored() -> None:
 # Whatever happens
 
 
-def recounted(tasks: Mapping[str, Task], cache: Cache, fits: Any) -> tuple[dict[str, int], ...]:
+def recounted(tasks: Mapping[str, Task], cache: Mirror, fits: Any) -> tuple[dict[str, int], ...]:
     """What pods hold, leave and wait for, counted one by one."""
     held: dict[str, int] = {}
     leaving: dict[str, int] = {}
@@ -402,7 +402,7 @@ def is_counted_as(known: Task | None, task: Task) -> bool:
     return msgspec.structs.astuple(msgspec.structs.replace(known, gated=True)) == msgspec.structs.astuple(task)
 
 
-def check(cache: Cache) -> None:
+def check(cache: Mirror) -> None:
     """What is published is what counting again gives."""
     snapshot = cache.snapshot(0.0)
     known = cache.arbitration()
@@ -422,7 +422,7 @@ def check(cache: Cache) -> None:
         assert published(snapshot, namespace) == cache.held(namespace) == kept
 
 
-def parties_view(cache: Cache) -> dict[str, Any]:
+def parties_view(cache: Mirror) -> dict[str, Any]:
     """What is divided and among whom as plain values."""
     known = cache.arbitration()
     return {
@@ -456,7 +456,7 @@ def test_whatever_happens_the_books_are_those_of_what_is_there(
     stream: tuple[list[Any], list[Fields]], more: list[tuple[str, Fields]], data: st.DataObject
 ) -> None:
     events, objects = stream
-    cache, off = Cache(frozenset({"volcano"}), arbitrating=True), Cache(frozenset({"volcano"}))
+    cache, off = Mirror(frozenset({"volcano"}), arbitrating=True), Mirror(frozenset({"volcano"}))
     for type, kind, fields in events:
         cache.apply(kind, type, make.read(fields))
         off.apply(kind, type, make.read(fields))
@@ -479,7 +479,7 @@ def test_whatever_happens_the_books_are_those_of_what_is_there(
         if type != "DELETED":
             there[identity] = fields
     check(cache)
-    fresh = Cache(frozenset({"volcano"}), arbitrating=True)
+    fresh = Mirror(frozenset({"volcano"}), arbitrating=True)
     for kind in wire.KINDS:
         fresh.replace(kind, [make.read(fields) for fields in there.values() if fields["kind"] == kind])
     check(fresh)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.mirror import arbitrated as of
 from tests.support import builders as make
 from tests.support.examples import examples
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.counted import CLAIMS, STORAGE, of_class
 from vsched.model.arbitration.records import NamespaceAccount
 
@@ -21,8 +21,8 @@ LOCAL = of.storage_class("local", "kubernetes.io/no-provisioner")
 GOLD, TIN = of_class("gold", STORAGE), of_class("local", STORAGE)
 
 
-def fed(*objects: Fields) -> Cache:
-    cache = Cache(frozenset(), arbitrating=True)
+def fed(*objects: Fields) -> Mirror:
+    cache = Mirror(frozenset(), arbitrating=True)
     for fields in objects:
         cache.apply(fields["kind"], "ADDED", make.read(fields))
     return cache
@@ -32,7 +32,7 @@ def totals(*objects: Fields) -> dict[str, int]:
     return dict(fed(*objects).arbitration().storage)
 
 
-def party(cache: Cache, namespace: str = "ns") -> NamespaceAccount:
+def party(cache: Mirror, namespace: str = "ns") -> NamespaceAccount:
     return cache.arbitration().parties[namespace]
 
 
@@ -171,7 +171,7 @@ stored = st.one_of(
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["MODIFIED", "MODIFIED", "DELETED"]), stored), max_size=20))
 def test_whatever_comes_and_goes_the_books_are_those_of_what_is_there(events: list[tuple[str, Fields]]) -> None:
-    cache, there = Cache(frozenset(), arbitrating=True), {}
+    cache, there = Mirror(frozenset(), arbitrating=True), {}
     for type, fields in events:
         cache.apply(fields["kind"], type, make.read(fields))
         identity: tuple[str, Any] = fields["kind"], fields["metadata"]["name"]

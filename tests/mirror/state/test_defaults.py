@@ -6,12 +6,12 @@ import pytest
 
 from tests.support.plans import manifests, mirror
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 
 CLASSES = "class low 5\nclass ten 10\nclass high 1000"
 
 
-def job_priority(cache: Cache, key: str) -> int:
+def job_priority(cache: Mirror, key: str) -> int:
     return cache.snapshot(0.0).jobs[key].priority
 
 

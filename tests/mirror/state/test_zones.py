@@ -11,7 +11,7 @@ from tests.support.plans import NOW, manifests, mirror, policy_of
 from tests.support.zones import DECISION, report, volcano_report
 from vsched.framework.cycle import run_cycle
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.state.zones import ZoneStore
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording, decode, encode
@@ -24,11 +24,11 @@ LIMITS = "memory=1Gi limits=cpu:2,memory:1Gi"
 TEXT = f"node n1 cpu=8\nnode n2 cpu=8\njob ns/j min=1\npods ns/j 1 cpu=2 {LIMITS}"
 
 
-def cache(*reports: Obj, text: str = TEXT) -> Cache:
+def cache(*reports: Obj, text: str = TEXT) -> Mirror:
     return mirror([*manifests(text), *reports])
 
 
-def pods(found: Cache, node: str = "n1") -> tuple[ZonedPod, ...]:
+def pods(found: Mirror, node: str = "n1") -> tuple[ZonedPod, ...]:
     return found.snapshot(NOW).zones.pods.get(node, ())
 
 

@@ -34,7 +34,7 @@ from tests.support.volumes import (
     storage_class,
     volume,
 )
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.paper import PaperMirror
@@ -109,7 +109,7 @@ def editor(*more: Fields) -> ClusterEditor:
     return ClusterEditor(freeze(mirror([*WORLD, *more]).snapshot(NOW)), OUR_NAMES)
 
 
-def seen(found: Cache) -> ClaimCatalogue:
+def seen(found: Mirror) -> ClaimCatalogue:
     return found.snapshot(NOW).claims
 
 
@@ -131,7 +131,7 @@ def plain(value: Any) -> Any:
     return value.uid if isinstance(value, Task) else value
 
 
-def bound(found: Cache, name: str, at: str, plan: ClaimPlan) -> Bind:
+def bound(found: Mirror, name: str, at: str, plan: ClaimPlan) -> Bind:
     """The decision to bind a pod, with this plan for its claims."""
     task = found.task(f"uid-{name}")
     assert task is not None, name

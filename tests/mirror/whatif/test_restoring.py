@@ -19,7 +19,7 @@ from tests.support.seen import placed
 from tests.support.views import view
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.state import words
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.wire.manifests import Origin, decode_manifests
@@ -52,7 +52,7 @@ def lent(objects: list[Manifest], seed: int) -> list[Manifest]:
     return objects
 
 
-def cache_of(text: str, seed: int = 0, *, arbitrating: bool = False) -> Cache:
+def cache_of(text: str, seed: int = 0, *, arbitrating: bool = False) -> Mirror:
     cache = mirror(lent(manifests(text), seed) if seed else manifests(text), arbitrating=arbitrating)
     cache.use(reading(text))
     return cache

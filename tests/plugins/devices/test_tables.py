@@ -13,7 +13,7 @@ from vsched.kernels.deviceshare.table import DeviceTable
 from vsched.lab.fill.objects import SCHEDULER, SharedGpus
 from vsched.lab.trace.files import TraceNode, TracePod
 from vsched.lab.trace.vgpus import IDS
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.wire import decode
 from vsched.model.memo import Memo
 from vsched.plugins.devices.tables import DeviceTables, device_tables
@@ -37,7 +37,7 @@ def shown(tables: DeviceTables) -> object:
     )
 )
 def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -> None:
-    cache, gpus = Cache(frozenset({SCHEDULER}), open_without_state=True), SharedGpus()
+    cache, gpus = Mirror(frozenset({SCHEDULER}), open_without_state=True), SharedGpus()
 
     def apply(kind: str, event: str, found: dict[str, object]) -> None:
         cache.apply(kind, event, decode(kind, orjson.dumps(found)))
@@ -78,7 +78,7 @@ def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -
 
 
 def test_a_node_without_devices_that_goes_leaves_those_of_the_others_in_place() -> None:
-    cache, gpus = Cache(frozenset({SCHEDULER}), open_without_state=True), SharedGpus()
+    cache, gpus = Mirror(frozenset({SCHEDULER}), open_without_state=True), SharedGpus()
     plain = decode("Node", orjson.dumps({"metadata": {"name": "m", "uid": "m"}, "spec": {}}))
     cache.apply("Node", "ADDED", plain)
     for node in NODES:

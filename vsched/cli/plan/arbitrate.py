@@ -16,7 +16,7 @@ from vsched.arbitrator.taking.placing import Placing
 from vsched.arbitrator.tree import path
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.counted import NOTHING, render_counted, summed
 from vsched.model.arbitration.records import (
     Arbitration,
@@ -38,7 +38,7 @@ NOBODY = NamespaceAccount("")
 class Rounds:
     """The rounds of one plan over one mirror."""
 
-    def __init__(self, cache: Cache, rules: ArbitrationRules, policy: Policy) -> None:
+    def __init__(self, cache: Mirror, rules: ArbitrationRules, policy: Policy) -> None:
         self._cache = cache
         self._rules = rules
         self._placing = Placing.of(REGISTRY, policy)

@@ -11,7 +11,7 @@ from vsched.arbitrator.admission import problems
 from vsched.arbitrator.extender import ExtenderAnswer, Gate, PlacementRequest, PodState, Seen
 from vsched.clock import Clock
 from vsched.daemon.words import states as words
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.counted import Counted
 from vsched.model.arbitration.records import Bucket, Claim
 from vsched.model.pods.status import Status
@@ -21,7 +21,7 @@ from vsched.web.findings import Arbitrated, Findings
 class Review:
     """Validates Consumers and buckets by the mirror alone, so standbys can do it, too."""
 
-    def __init__(self, cache: Cache, ready: Callable[[], str]) -> None:
+    def __init__(self, cache: Mirror, ready: Callable[[], str]) -> None:
         self._cache = cache
         self.ready = ready
         """Why nothing can be judged yet; empty where it can."""
@@ -38,7 +38,7 @@ class Admission:
     It counts the pods it has admitted as used, so only one daemon at a time may decide.
     """
 
-    def __init__(self, cache: Cache, findings: Findings, clock: Clock, idle: Callable[[], str] = lambda: "") -> None:
+    def __init__(self, cache: Mirror, findings: Findings, clock: Clock, idle: Callable[[], str] = lambda: "") -> None:
         self._cache = cache
         self._findings = findings
         self._clock = clock

@@ -25,7 +25,7 @@ from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrate.sharing import Alone, Sharing
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.kube.backoff import doubled
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.counted import Counted, summed
 from vsched.model.amounts.resources import add
 from vsched.model.arbitration.records import Arbitration, Ceiling, Division, PoolLimits
@@ -55,7 +55,7 @@ class Arbiter:
 
     def __init__(
         self,
-        cache: Cache,
+        cache: Mirror,
         writer: AllocationWriter,
         evictor: Evictor,
         rules: ArbitrationRules,

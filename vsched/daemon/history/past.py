@@ -11,7 +11,7 @@ from vsched.collectors.source import SourceError
 from vsched.daemon.words import files as words
 from vsched.kube.client import ApiClient
 from vsched.mirror.accounts.history import is_counted
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.history.records import RESOURCES_MAX, UsageHistory
 from vsched.model.queues.queue import ROOT
 from vsched.settings import Settings
@@ -26,7 +26,7 @@ class PastOfPrometheus:
         settings: Callable[[], Settings],
         client: ApiClient,
         reach: Reach,
-        cache: Cache,
+        cache: Mirror,
         clock: Clock,
         listed: Callable[[], Awaitable[None]],
     ) -> None:

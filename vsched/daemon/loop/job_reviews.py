@@ -11,7 +11,7 @@ from vsched.controllers.vcjobs.defaults import defaults_of, with_defaults
 from vsched.controllers.vcjobs.read import job_of
 from vsched.daemon.words import calls as words
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.queues.queue import ROOT
 
 Data = dict[str, Any]
@@ -22,7 +22,7 @@ class JobReviews:
 
     def __init__(
         self,
-        cache: Cache,
+        cache: Mirror,
         scheduler_names: tuple[str, ...],
         default_queue: str,
         volcano: Callable[[], str],

@@ -9,7 +9,7 @@ from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.watches import is_required
 from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.writes.bindings import Dispatcher
 from vsched.writes.evictions import Evictor
 from vsched.writes.writeback import Writeback
@@ -44,7 +44,7 @@ def last_shown(reflectors: Mapping[str, Reflector[wire.Object]]) -> float:
 
 
 def of_writes(
-    cache: Cache,
+    cache: Mirror,
     dispatcher: Dispatcher,
     evictor: Evictor,
     writeback: Writeback,

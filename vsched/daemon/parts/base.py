@@ -18,7 +18,7 @@ from vsched.daemon.words import states as words
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
 
@@ -34,7 +34,7 @@ class Base:
     policy: PolicyInForce
     trigger: Trigger
     """What starts the next session."""
-    cache: Cache
+    cache: Mirror
     """The mirror of the cluster."""
     telemetry: Telemetry
     election: Election
@@ -71,7 +71,7 @@ def make_base(
     """The parts for these options; the policy is that of the policy file unless another is given."""
     policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
     trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
-    cache = Cache(
+    cache = Mirror(
         frozenset(options.scheduler_names if options.schedule else ()),
         options.default_queue,
         # With its controller on, this daemon opens new queues itself.

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.plan import CONSOLIDATE, Bind, Evict, Nominate, Withdraw
 from vsched.writes.bind_backoff import BindBackoff
@@ -46,7 +46,7 @@ class Outcomes:
 
     def __init__(
         self,
-        cache: Cache,
+        cache: Mirror,
         telemetry: Telemetry,
         bind_backoff: BindBackoff,
         eviction_backoff: EvictionBackoff,
@@ -150,7 +150,7 @@ class Outcomes:
 class StatusOutcomes:
     """Reports the outcome of writes to pods and PodGroups to the mirror."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Mirror) -> None:
         self._cache = cache
 
     def nomination(self, nomination: Nominate, version: str | None) -> None:

@@ -23,7 +23,7 @@ from vsched.errors import VschedError
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.kube.client import ApiClient
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import PODS
 from vsched.mirror.sharding import ShardDivision, narrowed, territory
 from vsched.model.nodes.masks import NodeMask
@@ -46,7 +46,7 @@ class ShardMirror:
 
     def __init__(
         self,
-        cache: Cache,
+        cache: Mirror,
         election: ShardElection,
         division: ShardDivision,
         client: ApiClient,

@@ -18,7 +18,7 @@ from vsched.framework.policy import DeviceConfigAt
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import CONFIG_MAPS
 from vsched.model.deviceshare.divisions import UNKNOWN_DIVISIONS, USUAL_DIVISIONS
 from vsched.settings.geometries import KEY, divisions_in
@@ -33,7 +33,7 @@ class GeometryWatch:
         self,
         wanted: Callable[[], DeviceConfigAt | None],
         client: ApiClient,
-        cache: Cache,
+        cache: Mirror,
         note: Callable[..., None],
         worry: Callable[..., None],
     ) -> None:
@@ -83,7 +83,7 @@ class GeometryWatch:
 class GeometrySink:
     """Takes the geometries of a ConfigMap to the mirror."""
 
-    def __init__(self, at: ConfigMapKey, cache: Cache, note: Callable[..., None], worry: Callable[..., None]) -> None:
+    def __init__(self, at: ConfigMapKey, cache: Mirror, note: Callable[..., None], worry: Callable[..., None]) -> None:
         self._at = at
         self._cache = cache
         self._note, self._worry = note, worry

@@ -11,7 +11,7 @@ from vsched.collectors.make import make_source
 from vsched.collectors.poll import Poller, PollSettings, SourceState, numbers_of
 from vsched.collectors.source import NodeTarget
 from vsched.kube.client import ApiClient
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.resources import CPU, MEMORY, Amounts
 from vsched.model.nodes.table import NodeAttributes
 from vsched.settings import Settings
@@ -33,7 +33,7 @@ class UsageCollector:
         self,
         settings: Callable[[], Settings],
         client: ApiClient,
-        cache: Cache,
+        cache: Mirror,
         clock: Clock,
         on_state: Callable[[SourceState], None],
         reach: Reach = NOTHING,

@@ -22,7 +22,7 @@ from vsched.framework.trace import Trace
 from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import metadata_of
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.memo import Memo
 from vsched.settings.built_in import REGISTRY
 
@@ -58,9 +58,9 @@ class MixedGang(NamedTuple):
     """Millicores, MiB and GPUs of each."""
     roles: list[MixedRole]
 
-    def mirror(self) -> Cache:
+    def mirror(self) -> Mirror:
         """A cluster of these nodes where the gang waits."""
-        cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        cache = Mirror(frozenset({"vsched"}), open_without_state=True)
         for kind, found in self._manifests():
             cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
         return cache
@@ -148,7 +148,7 @@ def measure_mixed(nodes: int, policy: Policy) -> dict[str, Any]:
     return {name: _cost(gang(nodes, Random(SEED)).mirror(), policy) for name, gang in GANGS.items()}
 
 
-def _cost(cache: Cache, policy: Policy) -> dict[str, Any]:
+def _cost(cache: Mirror, policy: Policy) -> dict[str, Any]:
     cache.snapshot(0.0)
     listed()
     first, again = list[float](), list[float]()

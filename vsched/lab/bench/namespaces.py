@@ -27,7 +27,7 @@ from vsched.controllers.allocation_bodies import (
 )
 from vsched.lab.bench.world import metadata_of
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.arbitration.records import DEFAULT_CONSUMER, SYSTEM_NAMESPACE
 
 SCHEDULERS = ("default-scheduler", "vsched", "another-scheduler")
@@ -152,7 +152,7 @@ class NamespaceFeeder:
 
     def __init__(self, crowd: NamespaceWorld) -> None:
         self.crowd = crowd
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
+        self.cache = Mirror(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
         self.waiting: list[Manifest] = []
         """Pods without a node, oldest first."""
         self.staying: set[str] = set()

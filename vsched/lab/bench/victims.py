@@ -19,7 +19,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.lab.bench.world import metadata_of
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
@@ -75,7 +75,7 @@ class FullCluster:
 
     def __init__(self, world: FullWorld) -> None:
         self.world = world
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self.cache = Mirror(frozenset({"vsched"}), open_without_state=True)
         self._asking: list[tuple[str, Manifest]] = []
         for kind, found in self._furniture():
             self._feed(kind, found)
@@ -168,7 +168,7 @@ def measure_taking(world: FullWorld, policy: Policy, repeats: int) -> dict[str, 
     return costs
 
 
-def _cost(cache: Cache, policy: Policy, repeats: int) -> Cost:
+def _cost(cache: Mirror, policy: Policy, repeats: int) -> Cost:
     """The cost of some cycles; the first snapshot is left out, because it takes in the changes before it."""
     report, seconds = CycleReport(), []
     cache.snapshot(0.0)

@@ -13,7 +13,7 @@ import orjson
 from vsched.lab.bench.claims import Made, devices_a_node, node_objects, pod_objects, shared_objects, use_claims
 from vsched.lab.bench.queue_trees import QueueTree
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 
 NODE_CPU, NODE_MEMORY_GIB, NODE_PODS = 64, 256, 250
 ZONES = 10
@@ -53,7 +53,7 @@ class MirrorFeeder:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self.cache = Mirror(frozenset({"vsched"}), open_without_state=True)
         self._random = Random(world.seed)
         self._requests = [self._request(number) for number in range(world.shapes)]
         self._gangs = 0

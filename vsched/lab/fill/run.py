@@ -27,7 +27,7 @@ from vsched.lab.fill.machines import MachineTable
 from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.memo import Memo
 from vsched.model.plan import Bind
 from vsched.settings import default_settings, load_file
@@ -102,7 +102,7 @@ class FilledCluster:
         self._policy = policy
         self._gpus: Gpus = GpuAmounts() if policy.plugin(SHARING) is None else SharedGpus()
         self.pods_at_once = self._gpus.pods_at_once
-        self._cache = Cache(frozenset({SCHEDULER}), open_without_state=True)
+        self._cache = Mirror(frozenset({SCHEDULER}), open_without_state=True)
         self._memo = Memo()
         self._came = 0
         for node in trace.nodes:

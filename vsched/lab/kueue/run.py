@@ -33,7 +33,7 @@ from vsched.lab.kueue.objects import (
     workload_objects,
 )
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import CycleReport
 
 ROUNDS = 50
@@ -91,7 +91,7 @@ class KueueReplay:
         """No cycle before this moment, because workloads still waited after the last one."""
         self._owed = False
         """Whether a cycle waits for that moment."""
-        self._cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self._cache = Mirror(frozenset({"vsched"}), open_without_state=True)
         self._tiers = tiers_of(generator)
         queues = [*generator.queues()]
         for made in (queue_objects(queues), priority_objects(generator), node_objects(generator)):

@@ -23,7 +23,7 @@ from vsched.lab.suites.objects import key_of
 from vsched.lab.suites.place import Action, NotPlaced, SuiteCluster, UnclaimedDevices
 from vsched.lab.suites.templates import Obj
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.settings.installed import registry
@@ -44,7 +44,7 @@ class CoreCluster(SuiteCluster):
         self.cycles: list[float] = []
         """The seconds of each cycle."""
         self._policy, self._memo = policy, Memo()
-        self._cache = Cache(frozenset({SCHEDULER_NAME}), open_without_state=True)
+        self._cache = Mirror(frozenset({SCHEDULER_NAME}), open_without_state=True)
         self.objects: dict[str, dict[str, Obj]] = defaultdict(dict)
         """By kind and key."""
         self._claims: dict[str, list[str]] = {}

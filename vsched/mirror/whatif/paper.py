@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.whatif.claim_edits import EditableClaims
 from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.plan import CycleReport, Evict
@@ -20,7 +20,7 @@ class Elapsed(NamedTuple):
     ended: Sequence[Task] = ()
 
 
-class PaperMirror(Cache):
+class PaperMirror(Mirror):
     """A mirror that no watch tells of a cluster: ``settle`` makes decisions true."""
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -30,7 +30,7 @@ from vsched.lab.bench.growth import capacity_policy
 from vsched.lab.bench.words import grow as words
 from vsched.log import LogFormat, configure
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.frozen import freeze
 from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
@@ -105,7 +105,7 @@ class GrownDaemon:
     def __init__(self, cluster: ClusterSize, policy: Policy) -> None:
         self._cluster = cluster
         self._policy = policy
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self.cache = Mirror(frozenset({"vsched"}), open_without_state=True)
         self._memo = Memo()
         self._telemetry = Telemetry(SystemClock(), self.cache.task)
         self._now = NOW
