@@ -24,6 +24,7 @@ from vsched.framework.places import words as places
 from vsched.framework.words import nodes as node_words
 from vsched.kernels.topology.membership import counts, membership
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.wire.manifests import read
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
@@ -489,8 +490,8 @@ def test_every_sample_has_its_result_checked() -> None:
 
 def test_hypernodes_for_kubectl_are_whole_trees() -> None:
     objects = decode_with_pods(read([str(SAMPLES / "topology/racks.yaml")], StringIO())).objects["HyperNode"]
-    known = Mirror(frozenset())
-    known.replace("HyperNode", objects)
+    known = Mirror(MirrorSettings(frozenset()))
+    known.intake.replace("HyperNode", objects)
     seen = known.snapshot(NOW)
 
     assert not known.broken

@@ -82,12 +82,12 @@ async def test_kinds_that_claims_need_are_named_in_snapshots_until_they_can_be_r
         proxy.spoil("GET", "/apis/resource.k8s.io/.*", 403, times=1000, message="not for you")
         async with scheduling(proxy.url) as daemon:
             await until(lambda: daemon.reflectors["ResourceClaim"].settled.is_set())
-            await until(lambda: len(daemon.cache.unread()) == 3)
-            unread = daemon.cache.unread()
+            await until(lambda: len(daemon.cache.stores.claims.unread) == 3)
+            unread = daemon.cache.stores.claims.unread
             assert list(unread) == ["DeviceClass", "ResourceClaim", "ResourceSlice"]
             assert "not for you" in unread["ResourceClaim"]
             proxy.mend()
-            await until(lambda: not daemon.cache.unread())
+            await until(lambda: not daemon.cache.stores.claims.unread)
 
 
 async def test_a_kind_that_decisions_need_is_waited_for() -> None:

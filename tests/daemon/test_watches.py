@@ -16,6 +16,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.sim.cluster import Cluster
 from vsched.sim.objects.crds import foreign_definitions, kinds_of, shipped_definitions
 from vsched.sim.objects.native_groups import VERSIONS, serve
@@ -92,7 +93,7 @@ def volume_claim(name: str) -> Obj:
 
 
 async def test_all_that_is_divided_reaches_the_mirror() -> None:
-    cache = Mirror(frozenset({"vsched"}), arbitrating=True)
+    cache = Mirror(MirrorSettings(frozenset({"vsched"}), arbitrating=True))
     async with Cluster([node("n1")]) as cluster:
         cluster.apply([arbitrated("Consumer", "defaults", "default", hard={"requests.cpu": "3"}, parent="area")])
         async with following(cluster.url, cache):

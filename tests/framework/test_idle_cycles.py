@@ -41,11 +41,11 @@ class Cycles:
             "status": {"phase": "Pending"},
         }
         for kind, found in (("PodGroup", group), ("Pod", pod)):
-            self.feeder.cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+            self.feeder.cache.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
 
     def run(self) -> CycleReport:
         report = run_cycle(self.feeder.cache.snapshot(0.0), DEFAULT_POLICY, REGISTRY, memo=self.memo)
-        self.feeder.cache.assume(report)
+        self.feeder.cache.assumptions.assume(report)
         return report
 
 
@@ -67,7 +67,7 @@ def test_amounts_that_nodes_have_are_another_array_only_where_some_node_has_othe
     cycles.run()
     assert cache.snapshot(0.0).nodes.allocatable is before
     node = {"metadata": {"name": "node-00000"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "9"}}}
-    cache.apply("Node", "MODIFIED", wire.decode("Node", orjson.dumps(node)))
+    cache.intake.apply("Node", "MODIFIED", wire.decode("Node", orjson.dumps(node)))
     after = cache.snapshot(0.0).nodes.allocatable
     assert after is not before
     assert (int(before[0, 0]), int(after[0, 0])) == (64_000, 1_000)

@@ -183,24 +183,24 @@ def decide(cache: Mirror, draw_bind: bool) -> None:
             elif task.uid in job.pending:
                 nominations.append(Nominate(task.uid, task.namespace, task.name, "n0", job.key))
             elif task.node:
-                cache.spare(task.uid)
+                cache.assumptions.spare(task.uid)
                 evictions.append(Evict(task.uid, task.namespace, task.name, task.node, job.key, "reclaim", "x"))
     jobs = {
         key: JobOutcome(key, job.spec.queue, "Unknown", 1, 0, 0, 0, 0, 0, implicit=job.spec.implicit)
         for key, job in snapshot.jobs.items()
     }
     decided = CycleReport(binds=tuple(binds), evictions=tuple(evictions), nominations=tuple(nominations), jobs=jobs)
-    cache.assume(decided)
+    cache.assumptions.assume(decided)
 
 
 def take_back(cache: Mirror) -> None:
     snapshot = cache.snapshot(0.0)
     for job in list(snapshot.jobs.values()):
         for uid in job.tasks:
-            cache.forget(uid)
+            cache.assumptions.forget(uid)
     for number in range(4):
-        cache.forget(f"uid-p{number}")
-        cache.unspare(f"uid-p{number}")
-        cache.nomination_failed(f"uid-p{number}", "n0")
+        cache.assumptions.forget(f"uid-p{number}")
+        cache.assumptions.unspare(f"uid-p{number}")
+        cache.assumptions.nomination_failed(f"uid-p{number}", "n0")
     for key in ("ns/pg0", "ns/pg1", "ns/podgroup-owner"):
-        cache.status_failed(key)
+        cache.assumptions.status_failed(key)

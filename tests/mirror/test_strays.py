@@ -28,7 +28,7 @@ def fed(cache: Mirror, text: str, kind: str, type: str = "ADDED", **fields: Any)
     for found in manifests(text):
         if found["kind"] == kind:
             found["spec"] |= fields
-            cache.apply(kind, type, make.read(found))
+            cache.intake.apply(kind, type, make.read(found))
 
 
 def test_pods_without_their_podgroup_are_strays_until_it_is_there() -> None:

@@ -53,7 +53,7 @@ def reading(period: str = "5m", measured: float = NOW, **nodes: tuple[float, flo
 
 def cluster(text: str, usage: Reading | None) -> Mirror:
     cache = mirror(manifests(text))
-    cache.use(usage)
+    cache.inputs.use(usage)
     return cache
 
 

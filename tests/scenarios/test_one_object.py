@@ -55,7 +55,7 @@ class Crowd:
         self.session()
 
     def tell(self, manifest: Manifest, type: str = "ADDED") -> None:
-        self.cache.apply(manifest["kind"], type, make.read(manifest))
+        self.cache.intake.apply(manifest["kind"], type, make.read(manifest))
 
     def session(self) -> CycleReport:
         return run_cycle(self.cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)

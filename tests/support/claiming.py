@@ -16,6 +16,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import (
     AllocatedDevice,
@@ -150,7 +151,7 @@ class Claiming:
         pod["spec"]["containers"][0]["image"] = "busybox"
         pod["metadata"].pop("uid")
         made = self.cluster.client.create("pods", pod)
-        self.cache.apply("Pod", "ADDED", make.read(made))
+        self.cache.intake.apply("Pod", "ADDED", make.read(made))
         return made
 
     def bind(self, pod: Obj, node: str = "n1", job: str = "default/g", **plan: Any) -> Bind:
@@ -170,7 +171,7 @@ class Claiming:
         """A session decided this. Returns what the transactions leave to others."""
         snapshot = self.cache.snapshot(1_800_000_000.0)
         report = CycleReport(binds=binds, released=tuple(released))
-        self.cache.assume(report)
+        self.cache.assumptions.assume(report)
         return list(taken(self.writes.submitting(report, replace(snapshot, claims=self._catalogue()))))
 
     def release(self, claim: str, *, device: bool) -> ClaimRelease:
@@ -287,9 +288,9 @@ async def claiming(
     outcomes: list[Outcome] = []
     undone: list[tuple[GangWish, Obstacle]] = []
     worries: list[str] = []
-    cache = Mirror(frozenset({"volcano"}))
+    cache = Mirror(MirrorSettings(frozenset({"volcano"})))
     for node in cluster.client.list("nodes"):
-        cache.apply("Node", "ADDED", make.read(node))
+        cache.intake.apply("Node", "ADDED", make.read(node))
     async with ApiClient(Connection(url or cluster.url)) as client, asyncio.TaskGroup() as group:
         writer = writer_to(client, permit=permit)
         ended: Handlers[Outcome] = Handlers()

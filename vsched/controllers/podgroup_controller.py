@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import orjson
@@ -25,13 +25,10 @@ from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.kube.watch.bounds import LoopTurns
-from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.alike import TASK_SPEC
-from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
-from vsched.mirror.ingest.workload_kinds import WorkloadTable
+from vsched.mirror.ingest.implicit import GROUP_NAME
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import PODGROUPS, PODS
-from vsched.mirror.state.gang_pods import GangPod
-from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.plan import Bind
 from vsched.writes.bodies import ObjectReference, deletion_options, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
@@ -46,18 +43,6 @@ SLICE_SECONDS = 0.005
 
 Worry = Callable[..., None]
 """Logs a warning: a sentence, and fields."""
-
-
-class PodGroupMirror(Protocol):
-    """What the controller needs from the mirror."""
-
-    axis: ResourceAxis
-    workloads: WorkloadTable
-    on_gang: Handlers[str]
-    on_regathered: Handlers[str]
-
-    def gang_pod(self, uid: str) -> GangPod | None: ...
-    def implicit_group(self, key: str) -> ImplicitPodGroup | None: ...
 
 
 class PodGroupSettings(msgspec.Struct, frozen=True):
@@ -82,7 +67,7 @@ class PodGroupController:
         self,
         writer: Writer,
         events: EventRecorder,
-        mirror: PodGroupMirror,
+        mirror: Mirror,
         scheduler_names: frozenset[str],
         worry: Worry,
         settings: PodGroupSettings | None = None,
@@ -94,10 +79,12 @@ class PodGroupController:
         self._worry = worry
         self._settings = settings or PodGroupSettings()
         self._clock = clock
-        self._records = PodGroupRecords(scheduler_names, self._touched, lambda: mirror.workloads, mirror.gang_pod)
+        self._records = PodGroupRecords(
+            scheduler_names, self._touched, lambda: mirror.intake.workloads, mirror.gang_pod
+        )
         self._records.on_named = self._named
-        mirror.on_gang.add(self._touched)
-        mirror.on_regathered.add(self._records.regather)
+        mirror.events.on_gang.add(self._touched)
+        mirror.events.on_regathered.add(self._records.regather)
         self._dirty: dict[str, None] = {}
         """Keys of PodGroups to be checked, each once."""
         self._wake = asyncio.Event()

@@ -125,6 +125,7 @@ class Daemon:
             decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
         parts = SessionParts(
             mirror=writes.shards or self.cache,
+            assuming=self.cache.assumptions.assuming,
             decide=decide,
             policy=base.policy_of_sessions,
             evictor=self.evictor,

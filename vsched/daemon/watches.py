@@ -126,16 +126,16 @@ class MirrorSink:
         self._kind = kind
 
     def restart(self) -> None:
-        self._cache.restart(self._kind)
+        self._cache.intake.restart(self._kind)
 
     def include(self, item: wire.Object) -> None:
-        self._cache.include(self._kind, item)
+        self._cache.intake.include(self._kind, item)
 
     def finish(self, resource_version: str) -> Iterator[None]:
-        return self._cache.finish(self._kind)
+        return self._cache.intake.finish(self._kind)
 
     def apply(self, delta: Delta, item: wire.Object) -> None:
-        self._cache.apply(self._kind, delta, item)
+        self._cache.intake.apply(self._kind, delta, item)
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
         """Nothing to do: not even the metadata could be read. The reflector counts it."""
@@ -270,11 +270,11 @@ def _tell(cache: Mirror, kind: str, on_state: Callable[[Statistics], None], stat
     """Pass the state of a watch on; the mirror has to know which kinds were never listed, and why."""
     if is_expected(kind, statistics):
         on_state(statistics)
-    if kind in RESOURCES or kind in cache.workloads.by_id:
-        cache.set_refused(kind, refused=statistics.state is WatchState.REFUSED)
+    if kind in RESOURCES or kind in cache.intake.workloads.by_id:
+        cache.intake.set_refused(kind, refused=statistics.state is WatchState.REFUSED)
     if statistics.synced or statistics.problem:  # between two attempts there is no problem, and no list either
         none = kind in SELDOM_SERVED and statistics.state is WatchState.MISSING
-        cache.set_unread(kind, "" if statistics.synced or none else statistics.problem)
+        cache.intake.set_unread(kind, "" if statistics.synced or none else statistics.problem)
 
 
 def _sink(cache: Mirror, kind: str, other: ObjectSink | None) -> ObjectSink | None:

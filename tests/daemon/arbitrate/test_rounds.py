@@ -22,6 +22,7 @@ from vsched.daemon.arbitrate.rounds import Arbiter, with_granted
 from vsched.daemon.arbitrate.sharing import Alone, Sharing
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
@@ -61,7 +62,7 @@ class Court:
 
     def see(self, *objects: Fields, type: str = "ADDED") -> None:
         for found in objects:
-            self.cache.apply(found["kind"], type, read(found))
+            self.cache.intake.apply(found["kind"], type, read(found))
 
     async def turn(self) -> Snapshot:
         """What the spine does before a session."""
@@ -79,7 +80,11 @@ class Court:
 @asynccontextmanager
 async def court(*objects: Fields, sharing: Callable[[Mirror], Sharing] = Alone) -> AsyncIterator[Court]:
     async with recording() as (server, client):
-        cache, clock, nudges = Mirror(frozenset({"volcano"}), arbitrating=True), FakeClock(), list[float]()
+        cache, clock, nudges = (
+            Mirror(MirrorSettings(frozenset({"volcano"}), arbitrating=True)),
+            FakeClock(),
+            list[float](),
+        )
         telemetry, sender = Telemetry(clock), writer_to(client)
         events = EventRecorder(sender, EventSettings(), clock)
         parts = AllocationWriter(sender, events, telemetry.worry)
@@ -296,7 +301,7 @@ async def test_a_pod_whose_eviction_was_refused_while_the_round_was_decided_is_l
         turn = asyncio.create_task(at.turn())
         await asyncio.sleep(0)
         for uid in ("uid-p1", "uid-p2"):
-            at.cache.spare(uid)
+            at.cache.assumptions.spare(uid)
         await turn
         found = at.telemetry.findings.arbitrated
         assert found is not None

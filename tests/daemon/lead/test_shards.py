@@ -203,7 +203,7 @@ async def test_a_node_on_which_the_first_pods_of_a_gang_are_being_bound_is_not_l
         assert found.snapshot(NOW).jobs
         assert found._binding() == set()
         pods = cache.snapshot(NOW).jobs["ns/a"].tasks.values()
-        cache.assume(CycleReport(binds=tuple(Bind(pod.uid, "ns", pod.name, "n1", "ns/a") for pod in pods)))
+        cache.assumptions.assume(CycleReport(binds=tuple(Bind(pod.uid, "ns", pod.name, "n1", "ns/a") for pod in pods)))
         found.snapshot(NOW)
         assert found._binding() == {"n1"}
 

@@ -67,7 +67,7 @@ def take(daemon: Daemon, cluster: Cluster, *names: str, uid: str = "") -> None:
         Evict(uid or uid_of(cluster, name), "default", name, "n1", "default/g", "reclaim", "default/other")
         for name in names
     )
-    daemon.cache.assume(CycleReport(evictions=evictions))
+    daemon.cache.assumptions.assume(CycleReport(evictions=evictions))
     daemon.evictor.submit(evictions)
 
 

@@ -90,7 +90,7 @@ class Desk:
 
     def _take(self, advice: Mapping[str, Advice]) -> None:
         self.given.append(advice)
-        self._cache.advise(advice)
+        self._cache.inputs.advise(advice)
 
     async def session(self) -> dict[str, str]:
         """One session; what it says of jobs."""

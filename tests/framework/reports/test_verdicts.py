@@ -47,7 +47,7 @@ class Cycles:
         for found in manifests(self._text):
             if found not in before:
                 found["metadata"].setdefault("uid", found["metadata"]["name"])
-                self._cache.apply(found["kind"], Delta.ADDED, wire.decode(found["kind"], orjson.dumps(found)))
+                self._cache.intake.apply(found["kind"], Delta.ADDED, wire.decode(found["kind"], orjson.dumps(found)))
 
 
 def of_job(found: dict[str, Unschedulable], job: str) -> dict[str, Unschedulable]:

@@ -45,7 +45,7 @@ CHOICE = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecut
 
 
 def tell(cache: Mirror, manifest: Manifest, type: str = "ADDED") -> None:
-    cache.apply(manifest["kind"], type, make.read(manifest))
+    cache.intake.apply(manifest["kind"], type, make.read(manifest))
 
 
 def told(cache: Mirror) -> list[str]:
@@ -229,7 +229,7 @@ def test_a_pod_on_a_node_that_has_too_many_containers_takes_its_room_however_oft
     placed["spec"]["nodeName"], placed["status"]["phase"] = "n1", "Running"
     for number in range(3):
         placed["metadata"]["labels"] = {"app": str(number)}
-        cache.apply("Pod", "MODIFIED", make.read(placed))
+        cache.intake.apply("Pod", "MODIFIED", make.read(placed))
         assert cache.snapshot(NOW).nodes.idle[0].tolist() == [49_000]
 
 

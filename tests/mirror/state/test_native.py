@@ -23,6 +23,7 @@ from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.state import words as state_words
 from vsched.mirror.state.native.subgroups import sub_groups_of
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.frozen import freeze
@@ -76,11 +77,11 @@ def pod(name: str = "p", of: str = "g", metadata: Fields | None = None, **spec: 
 
 def tell(cache: Mirror, fields: Fields, type: str = "ADDED") -> None:
     kind = wire.kind_of(fields.get("apiVersion", ""), fields["kind"])
-    cache.apply(kind, type, wire.read(kind, msgspec.json.encode(fields)))
+    cache.intake.apply(kind, type, wire.read(kind, msgspec.json.encode(fields)))
 
 
 def mirror(*objects: Fields) -> Mirror:
-    cache = Mirror(frozenset({"volcano"}))
+    cache = Mirror(MirrorSettings(frozenset({"volcano"})))
     for fields in objects:
         tell(cache, fields)
     return cache

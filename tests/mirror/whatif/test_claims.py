@@ -35,6 +35,7 @@ from tests.support.volumes import (
     volume,
 )
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.paper import PaperMirror
@@ -305,10 +306,10 @@ def test_a_node_goes_with_its_devices() -> None:
 
 
 def on_paper(*manifests: Fields) -> PaperMirror:
-    cluster = PaperMirror(frozenset(OUR_NAMES), open_without_state=True)
+    cluster = PaperMirror(MirrorSettings(frozenset(OUR_NAMES), open_without_state=True))
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate([*WORLD, *manifests]))
     for kind, objects in decoded.objects.items():
-        cluster.replace(kind, objects)
+        cluster.intake.replace(kind, objects)
     assert not cluster.broken, cluster.broken
     return cluster
 

@@ -95,7 +95,7 @@ EDITS: list[ClusterEdit] = [
 
 def origin() -> Snapshot:
     cache = mirror(manifests(WORLD))
-    cache.use(reading(WORLD))
+    cache.inputs.use(reading(WORLD))
     return freeze(cache.snapshot(NOW))
 
 

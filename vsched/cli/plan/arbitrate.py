@@ -56,8 +56,10 @@ class Rounds:
         self._told, self._promised = verdict.conditions, verdict.promised
         self._told_of_buckets = verdict.of_buckets
         axis, division = self._cache.axis, self._division
-        self._cache.set_ceilings(ceilings_of(division, axis, lends=not verdict.promised), pools_of(division, axis))
-        self._cache.assume(CycleReport(evictions=verdict.evictions))
+        self._cache.inputs.set_ceilings(
+            ceilings_of(division, axis, lends=not verdict.promised), pools_of(division, axis)
+        )
+        self._cache.assumptions.assume(CycleReport(evictions=verdict.evictions))
         # The cycle is to see who leaves; otherwise it is the first look at this moment.
         seen = self._cache.snapshot(snapshot.now)
         changed = sorted({*snapshot.changed, *seen.changed})

@@ -23,6 +23,7 @@ from vsched.framework.words.lists import counted
 from vsched.kernels.topology.membership import membership
 from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Manifests
 from vsched.model.nodes.usage import Reading
@@ -107,16 +108,18 @@ def decide_on_paper(
     if rules is None and is_wanted(manifests.objects):
         rules = AT_ONCE
     cache = PaperMirror(
-        frozenset(names),
-        open_without_state=True,
-        arbitrating=rules is not None,
-        ignored=frozenset(ignored),
-        workloads=workloads,
+        MirrorSettings(
+            frozenset(names),
+            open_without_state=True,
+            arbitrating=rules is not None,
+            ignored=frozenset(ignored),
+            workloads=workloads,
+        )
     )
     cache.know_owners({kind for kind, objects in manifests.objects.items() if objects})
-    cache.use(usage)
+    cache.inputs.use(usage)
     for kind, objects in manifests.objects.items():
-        cache.replace(kind, objects)
+        cache.intake.replace(kind, objects)
     if cache.broken:
         raise BadObject(
             "\n".join(

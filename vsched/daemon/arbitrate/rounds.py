@@ -145,7 +145,7 @@ class Arbiter:
 
     def _keep_to(self, snapshot: Snapshot, decided: RoundDecisions) -> Snapshot:
         self._promised = decided.verdict.promised
-        self._cache.set_ceilings(decided.ceilings, decided.pools)
+        self._cache.inputs.set_ceilings(decided.ceilings, decided.pools)
         return replace(snapshot, ceilings=decided.ceilings, pools=decided.pools)
 
     def _carry_out(self, snapshot: Snapshot, arbitration: Arbitration, decided: RoundDecisions) -> Snapshot:
@@ -156,7 +156,7 @@ class Arbiter:
         evictions = tuple(eviction for eviction in verdict.evictions if self._stays(eviction))
         if not evictions:
             return in_force
-        self._cache.assume(CycleReport(evictions=evictions))
+        self._cache.assumptions.assume(CycleReport(evictions=evictions))
         self._evictor.submit(evictions)
         # So that the session does not take the same pods' room once more, it has to see them leave.
         seen = self._sharing.snapshot(self._clock.now())

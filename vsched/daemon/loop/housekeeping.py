@@ -39,7 +39,7 @@ class Housekeeping:
         if options.schedule and options.queue_controller:
             namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
             self.queues = QueueController(client, writer, events, options.default_queue, namespaces, worry)
-            base.cache.on_native.add(self.queues.native)
+            base.cache.events.on_native.add(self.queues.native)
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
             self.podgroups = PodGroupController(writer, events, base.cache, names, worry)
@@ -59,17 +59,17 @@ class Housekeeping:
                 writer,
                 events,
                 lambda: base.policy.policy.autoscaling,
-                base.cache.provision,
-                base.cache.offer,
+                base.cache.inputs.provision,
+                base.cache.inputs.offer,
                 worry,
                 base.clock,
             )
         self.node_shards: NodeShards | None = None
         if options.masks_nodes:
             mode, name = options.sharding_mode, options.sharding_name
-            self.node_shards = NodeShards(mode, name, writer, base.cache.mask, worry, base.clock)
+            self.node_shards = NodeShards(mode, name, writer, base.cache.inputs.mask, worry, base.clock)
         if options.schedule and options.gate_controller:
-            self.gates = GateKeeper(writer, events, base.cache.ungate_failed)
+            self.gates = GateKeeper(writer, events, base.cache.assumptions.ungate_failed)
 
     def listed(self) -> None:
         """The mirror is complete."""

@@ -57,10 +57,6 @@ class SessionMirror(Protocol):
 
     def snapshot(self, now: float) -> Snapshot: ...
 
-    def assuming(self, report: CycleReport) -> Iterator[None]:
-        """Assume what was decided, in steps; other tasks may run between them."""
-        ...
-
 
 class Arbitrating(Protocol):
     """What the loop needs of the arbitrator."""
@@ -83,6 +79,8 @@ class SessionParts:
     """The parts that a session calls, in this order."""
 
     mirror: SessionMirror
+    assuming: Callable[[CycleReport], Iterator[None]]
+    """Assumes what was decided, in steps; other tasks may run between them."""
     decide: Decide
     policy: Callable[[], Policy]
     evictor: Evictor
@@ -206,7 +204,7 @@ class Loop:
         report = await self._decided(snapshot, policy, trace)
         decided = time.perf_counter()
         self._due = report.due
-        await in_slices(parts.mirror.assuming(report))
+        await in_slices(parts.assuming(report))
         await in_slices(self._handing_over(snapshot, report))
         ended = time.perf_counter()
         timing = Timing(reason, frozen - began, decided - agreed, ended - decided)

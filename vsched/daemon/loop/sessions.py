@@ -66,7 +66,7 @@ class Sessions:
         if not await self._is_set(base.election.leading, self._keep_warm):
             return
         if self._history is None or await self._is_set(self._history, self._keep_warm):
-            base.cache.review()
+            base.cache.assumptions.review()
             await self._loop.run()
 
     async def _keep_warm(self) -> None:

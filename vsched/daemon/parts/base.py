@@ -18,7 +18,9 @@ from vsched.daemon.words import states as words
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
+from vsched.mirror.handlers import MirrorEvents
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
 
@@ -72,22 +74,23 @@ def make_base(
     policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
     trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
     cache = Mirror(
-        frozenset(options.scheduler_names if options.schedule else ()),
-        options.default_queue,
-        # With its controller on, this daemon opens new queues itself.
-        open_without_state=options.queue_controller,
-        arbitrating=options.arbitrate,
-        queue_gates=options.gate_controller,
-        ignored=frozenset(options.ignored),
-        asks_seconds=options.cooperative_eviction_seconds,
-        workloads=workloads_of(options),
-        on_change=trigger.pull,
-        on_calm_change=trigger.pull_later,
+        MirrorSettings(
+            frozenset(options.scheduler_names if options.schedule else ()),
+            options.default_queue,
+            # With its controller on, this daemon opens new queues itself.
+            open_without_state=options.queue_controller,
+            arbitrating=options.arbitrate,
+            queue_gates=options.gate_controller,
+            ignored=frozenset(options.ignored),
+            asks_seconds=options.cooperative_eviction_seconds,
+            workloads=workloads_of(options),
+        ),
+        MirrorEvents(on_change=trigger.pull, on_calm_change=trigger.pull_later),
     )
     cache.history.keep(policy.policy.decays())
     observing = observing or ObserveSettings()
     telemetry = Telemetry(clock, cache.task, observing)
-    cache.on_arrival.add(telemetry.arrived)
+    cache.events.on_arrival.add(telemetry.arrived)
     stopping = asyncio.Event()
     election = make_election(options, client, telemetry, stopping)
     if isinstance(election, ShardElection):

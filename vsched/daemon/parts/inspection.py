@@ -53,7 +53,7 @@ class Inspection:
         self.snapshots = SnapshotService(base.trigger.pull, role)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
-            self._advisor = Advisor(self.snapshots, registry, cache.advise, telemetry, base.observing.advice)
+            self._advisor = Advisor(self.snapshots, registry, cache.inputs.advise, telemetry, base.observing.advice)
         whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
         self.recorder = Recorder(
             options.recordings, self.snapshots, whose, clock, telemetry, base.observing.binding_tries

@@ -66,30 +66,30 @@ class Outcomes:
         self._telemetry.outcome(outcome)
         match outcome.verdict:
             case BindOutcome.BOUND:
-                if self._cache.awaits(bind.uid):  # else the watch was faster than the answer
+                if self._cache.assumptions.awaits(bind.uid):  # else the watch was faster than the answer
                     self._telemetry.awaiting(bind.uid)
                 if outcome.found_done:
-                    self._cache.found_bound(bind.uid, bind.node)
+                    self._cache.assumptions.found_bound(bind.uid, bind.node)
                 self._confirmations.accepted(bind)
                 self._clear(bind.uid)
                 self._pod_events.bound(bind)
             case BindOutcome.REFUSED if outcome.elsewhere:
-                self._cache.found_bound(bind.uid, outcome.elsewhere)
+                self._cache.assumptions.found_bound(bind.uid, outcome.elsewhere)
                 self._confirmations.accepted(replace(bind, node=outcome.elsewhere))
                 self._clear(bind.uid)
                 self._pod_events.bind_failed(bind, outcome.message)
             case BindOutcome.REFUSED | BindOutcome.GAVE_UP:
                 if outcome.by_admission:
-                    self._cache.binding_refused(bind.uid, f"on {bind.node}: {outcome.message}", bind.node)
+                    self._cache.assumptions.binding_refused(bind.uid, f"on {bind.node}: {outcome.message}", bind.node)
                 else:
-                    self._cache.binding_refused(bind.uid, outcome.message)
+                    self._cache.assumptions.binding_refused(bind.uid, outcome.message)
                 self._bind_backoff.failed(bind.uid, elsewhere=outcome.by_admission)
                 self._pod_events.bind_failed(bind, outcome.message)
             case BindOutcome.UNDONE:
-                self._cache.binding_refused(bind.uid, outcome.message)
+                self._cache.assumptions.binding_refused(bind.uid, outcome.message)
             case BindOutcome.GONE | BindOutcome.DROPPED:
                 self._clear(bind.uid)
-                self._cache.forget(bind.uid)
+                self._cache.assumptions.forget(bind.uid)
 
     def undone(self, wish: GangWish, obstacle: Obstacle) -> None:
         """A gang cannot have what it claims, and nothing of it is bound. Its transaction ends the placements."""
@@ -102,7 +102,7 @@ class Outcomes:
     def _clear(self, uid: str) -> None:
         """Earlier failures of a pod no longer count."""
         self._bind_backoff.clear(uid)
-        self._cache.binding_settled(uid)
+        self._cache.assumptions.binding_settled(uid)
 
     def eviction(self, outcome: EvictionOutcome) -> None:
         """An eviction has ended, well or not."""
@@ -126,13 +126,13 @@ class Outcomes:
                 self._eviction_backoff.doubted(eviction.uid)
                 self._pod_events.eviction_failed(eviction, outcome.message)
             case EvictionVerdict.DROPPED:
-                self._cache.forget(eviction.uid)
+                self._cache.assumptions.forget(eviction.uid)
 
     def _took(self, eviction: Evict) -> None:
         """A job took from another; if they do so in turn, they leave each other alone for a while."""
         if eviction.action in (ARBITRATE, CONSOLIDATE):
             return  # namespaces took, and not jobs; or nobody did
-        seconds = self._cache.took(eviction.beneficiary, eviction.job, self._telemetry.now())
+        seconds = self._cache.assumptions.took(eviction.beneficiary, eviction.job, self._telemetry.now())
         if seconds:
             self._telemetry.looped(eviction, seconds)
             for one, other in ((eviction.beneficiary, eviction.job), (eviction.job, eviction.beneficiary)):
@@ -144,7 +144,7 @@ class Outcomes:
         if verdict is EvictionVerdict.WITHDRAWN:
             self._pod_events.need_not_end(withdrawal, self._cache.group_uid(withdrawal.job))
         elif verdict is EvictionVerdict.DROPPED:
-            self._cache.forget(withdrawal.uid)
+            self._cache.assumptions.forget(withdrawal.uid)
 
 
 class StatusOutcomes:
@@ -156,15 +156,15 @@ class StatusOutcomes:
     def nomination(self, nomination: Nominate, version: str | None) -> None:
         """A nomination was written in this version; None where it cannot be."""
         if version is None:
-            self._cache.nomination_failed(nomination.uid, nomination.node)
+            self._cache.assumptions.nomination_failed(nomination.uid, nomination.node)
         else:
-            self._cache.nomination_written(nomination.uid, nomination.node, version)
+            self._cache.assumptions.nomination_written(nomination.uid, nomination.node, version)
 
     def status(self, kind: str, key: str, version: str | None) -> None:
         """A status was written in this version; None where it cannot be."""
         if kind != "PodGroup":
             return
         if version is None:
-            self._cache.status_failed(key)
+            self._cache.assumptions.status_failed(key)
         else:
-            self._cache.status_written(key, version)
+            self._cache.assumptions.status_written(key, version)

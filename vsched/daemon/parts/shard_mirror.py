@@ -120,7 +120,7 @@ class ShardMirror:
                 self._lending.leave(shard)
             # Daemons before may not have written the statuses of jobs that are ours from now on.
             self._held = held
-            self._cache.review()
+            self._cache.assumptions.review()
             self._moved()
         whole = self._latest = self._cache.snapshot(now)
         self._seen_version = self._lending.version
@@ -136,10 +136,6 @@ class ShardMirror:
     def preparing(self) -> Iterator[None]:
         """Much of the work of the next snapshot, in steps."""
         return self._cache.preparing()
-
-    def assuming(self, report: CycleReport) -> Iterator[None]:
-        """Assume the decisions of a cycle, in steps."""
-        return self._cache.assuming(report)
 
     def deciding(self, decide: Decide, alone: Decide) -> Decide:
         """Cycles that also find out, now and then, which nodes of other shards would help the jobs that still wait.

@@ -46,10 +46,10 @@ class WritePath:
         )
         self.events = self.writeback.events
         self.events.worry = telemetry.worry
-        self.bind_backoff = BindBackoff(cache.forget)
-        self.eviction_backoff = EvictionBackoff(cache, EvictionBackoffSettings())
+        self.bind_backoff = BindBackoff(cache.assumptions.forget)
+        self.eviction_backoff = EvictionBackoff(cache.assumptions, EvictionBackoffSettings())
         self.confirmations = Confirmations(
-            client, cache, clock, telemetry.binding_lost, confirmations or ConfirmationSettings()
+            client, cache.assumptions, clock, telemetry.binding_lost, confirmations or ConfirmationSettings()
         )
         outcomes = Outcomes(
             cache, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback
@@ -66,7 +66,7 @@ class WritePath:
             client, writer, self.dispatcher, cache, clock, reports, lambda: rules_of(base.policy.policy).bind_seconds
         )
         bound.add(self.claims.gangs.answered)
-        cache.on_claim.add(self.claims.gangs.changed)
+        cache.events.on_claim.add(self.claims.gangs.changed)
         evictions = EvictionSettings(
             delete=options.eviction_mode == "delete", asks_seconds=options.cooperative_eviction_seconds
         )
@@ -94,7 +94,7 @@ class WritePath:
                 divided_later=options.arbitrate,
             )
             self.rivals.ours = self.shards.owns
-        cache.on_foreign.add(self.rivals.bound)
+        cache.events.on_foreign.add(self.rivals.bound)
         self.policy_status: PolicyStatus | None = None
         """None where the policy is not that of a ConfigMap."""
         if isinstance(base.policy, PolicyMap):

@@ -63,10 +63,10 @@ class GeometryWatch:
 
     async def _follow(self, wanted: DeviceConfigAt | None) -> None:
         if wanted is None:
-            self._cache.use_divisions(USUAL_DIVISIONS)
+            self._cache.inputs.use_divisions(USUAL_DIVISIONS)
             self.settled.set()
             return
-        self._cache.use_divisions(UNKNOWN_DIVISIONS)  # nothing is divided before it is known how
+        self._cache.inputs.use_divisions(UNKNOWN_DIVISIONS)  # nothing is divided before it is known how
         sink = GeometrySink(ConfigMapKey(wanted.namespace, wanted.name, KEY), self._cache, self._note, self._worry)
         selectors = {"fieldSelector": f"metadata.name={wanted.name}"}
         reflector = Reflector(
@@ -106,19 +106,19 @@ class GeometrySink:
             where=str(self._at),
             problem=problem,
         )
-        self._cache.use_divisions(USUAL_DIVISIONS)
+        self._cache.inputs.use_divisions(USUAL_DIVISIONS)
 
     def _see(self, found: ConfigMap | None) -> None:
         text = None if found is None else (found.data or {}).get(KEY)
         if text is None:
             self._note(words.NO_GEOMETRIES, where=f"{self._at} {KEY}")
-            self._cache.use_divisions(USUAL_DIVISIONS)
+            self._cache.inputs.use_divisions(USUAL_DIVISIONS)
             return
         try:
             known = divisions_in(text, f"{self._at} {KEY}")
         except BadInput as error:
             self._worry(words.GEOMETRIES_REJECTED, problem=str(error))
             return
-        if self._cache.use_divisions(known):
+        if self._cache.inputs.use_divisions(known):
             models = sum(len(one.models) for one in known.geometries)
             self._note(words.GEOMETRIES_LOADED, where=str(self._at), models=models, npus=len(known.chips))

@@ -82,7 +82,7 @@ class UsageCollector:
         source = None if wanted.metrics is None else make_source(wanted.metrics, self._client, self._clock, self._reach)
         if source is None or wanted.metrics is None:
             if before is not None:
-                self._cache.use(None)
+                self._cache.inputs.use(None)
             return
         label = wanted.metrics.node_label
         poller = Poller(
@@ -91,7 +91,7 @@ class UsageCollector:
             lambda: [target_of(attributes, has, label) for attributes, has in self._cache.nodes()],
             wanted.periods,
             self._clock,
-            self._cache.use,
+            self._cache.inputs.use,
             self._on_state,
         )
         if before is not None:

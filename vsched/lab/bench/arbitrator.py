@@ -68,7 +68,7 @@ class BenchArbitrator:
         """Put the ceilings of a round in force."""
         lends = not found.verdict.promised
         axis, division = self._cache.axis, found.division
-        self._cache.set_ceilings(
+        self._cache.inputs.set_ceilings(
             *self._timed("ceilings", lambda: (ceilings_of(division, axis, lends=lends), pools_of(division, axis)))
         )
 

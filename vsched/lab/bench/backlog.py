@@ -59,7 +59,7 @@ def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy, reason:
         snapshot = cluster.cache.snapshot(0.0)
         report = run_cycle(snapshot, policy, registry(), memo=memo)
         seconds = process_time() - start
-        cluster.cache.assume(report)
+        cluster.cache.assumptions.assume(report)
         return seconds
 
     def cycles(before: Callable[[int], None]) -> dict[str, float]:

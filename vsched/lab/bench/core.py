@@ -190,7 +190,7 @@ class CycleTimer:
         seen = perf_counter()
         report = run_cycle(snapshot, self._policy, registry(), trace, memo=self._memo)
         decided = perf_counter()
-        self._cache.assume(report)
+        self._cache.assumptions.assume(report)
         self.snapshots.append(seen - start)
         self.cycles.append(decided - start)
         self.assumes.append(perf_counter() - decided)

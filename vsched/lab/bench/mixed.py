@@ -23,6 +23,7 @@ from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import metadata_of
 from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.memo import Memo
 from vsched.settings.built_in import REGISTRY
 
@@ -60,9 +61,9 @@ class MixedGang(NamedTuple):
 
     def mirror(self) -> Mirror:
         """A cluster of these nodes where the gang waits."""
-        cache = Mirror(frozenset({"vsched"}), open_without_state=True)
+        cache = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         for kind, found in self._manifests():
-            cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+            cache.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
         return cache
 
     def _manifests(self) -> Iterator[tuple[str, Manifest]]:

@@ -88,7 +88,7 @@ def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[s
         whole = crowd.cache.snapshot(0.0)
         mask = NodeMask(territory(whole.nodes.statics, division, held), True, "shards") if count > 1 else None
         report = run_cycle(narrowed(whole, division, held, mask), policy, plugins, memo=memo)
-        crowd.cache.assume(report)
+        crowd.cache.assumptions.assume(report)
         if not report.binds:
             break
         placed += len(report.binds)
@@ -102,7 +102,7 @@ def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[s
     ]
     cpu = process_time()
     for line in others:
-        crowd.cache.apply("Pod", "MODIFIED", wire.decode("Pod", line))
+        crowd.cache.intake.apply("Pod", "MODIFIED", wire.decode("Pod", line))
     return {
         "placed": placed,
         "seconds": round(decided, 4),

@@ -20,6 +20,7 @@ from vsched.framework.policy import Policy
 from vsched.lab.bench.world import metadata_of
 from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
@@ -75,7 +76,7 @@ class FullCluster:
 
     def __init__(self, world: FullWorld) -> None:
         self.world = world
-        self.cache = Mirror(frozenset({"vsched"}), open_without_state=True)
+        self.cache = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         self._asking: list[tuple[str, Manifest]] = []
         for kind, found in self._furniture():
             self._feed(kind, found)
@@ -135,7 +136,7 @@ class FullCluster:
         }
 
     def _feed(self, kind: str, found: Manifest, change: str = "ADDED") -> None:
-        self.cache.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self.cache.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
 
 
 class Cost(NamedTuple):

@@ -28,6 +28,7 @@ from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGp
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.memo import Memo
 from vsched.model.plan import Bind
 from vsched.settings import default_settings, load_file
@@ -102,7 +103,7 @@ class FilledCluster:
         self._policy = policy
         self._gpus: Gpus = GpuAmounts() if policy.plugin(SHARING) is None else SharedGpus()
         self.pods_at_once = self._gpus.pods_at_once
-        self._cache = Mirror(frozenset({SCHEDULER}), open_without_state=True)
+        self._cache = Mirror(MirrorSettings(frozenset({SCHEDULER}), open_without_state=True))
         self._memo = Memo()
         self._came = 0
         for node in trace.nodes:
@@ -122,7 +123,7 @@ class FilledCluster:
             made.append(self._gpus.pod(pod, f"{pod.name}-{self._came}", self._came * SECONDS_APART))
             self._apply("Pod", "ADDED", made[-1])
         report = run_cycle(self._cache.snapshot(self._now), self._policy, registry(), memo=self._memo)
-        self._cache.assume(report)
+        self._cache.assumptions.assume(report)
         if report.evictions:
             raise BadInput(words.POLICY_EVICTS)
         binds = {bind.uid: bind for bind in report.binds}
@@ -152,4 +153,4 @@ class FilledCluster:
             self._apply("Node", "MODIFIED", after)
 
     def _apply(self, kind: str, event: str, found: Mapping[str, Any]) -> None:
-        self._cache.apply(kind, event, wire.decode(kind, orjson.dumps(found)))
+        self._cache.intake.apply(kind, event, wire.decode(kind, orjson.dumps(found)))

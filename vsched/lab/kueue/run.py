@@ -34,6 +34,7 @@ from vsched.lab.kueue.objects import (
 )
 from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import CycleReport
 
 ROUNDS = 50
@@ -91,7 +92,7 @@ class KueueReplay:
         """No cycle before this moment, because workloads still waited after the last one."""
         self._owed = False
         """Whether a cycle waits for that moment."""
-        self._cache = Mirror(frozenset({"vsched"}), open_without_state=True)
+        self._cache = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         self._tiers = tiers_of(generator)
         queues = [*generator.queues()]
         for made in (queue_objects(queues), priority_objects(generator), node_objects(generator)):
@@ -191,7 +192,7 @@ class KueueReplay:
         for _ in range(ROUNDS):
             report = self._cycle()
             self._cycles += 1
-            self._cache.assume(report)
+            self._cache.assumptions.assume(report)
             if not self._carry_out(report):
                 return
             self._report()
@@ -245,7 +246,7 @@ class KueueReplay:
             self._feed(kind, found)
 
     def _feed(self, kind: str, found: Obj, change: str = "ADDED") -> None:
-        self._cache.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self._cache.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
 
     # -- how far it is
 

@@ -61,32 +61,32 @@ class EditableMirror(RestoredMirror):
 
     def job(self, key: str) -> Job | None:
         """A job as it is now, not to be modified; None if there is none of this key."""
-        return self._jobs.job(key) if self._jobs.spec(key) is not None else None
+        return self.stores.jobs.job(key) if self.stores.jobs.spec(key) is not None else None
 
     def stray(self, key: str) -> Job | None:
         """The job of pods that name a missing PodGroup of this key; None if there are no such pods."""
-        return self._jobs.job(key) if self._jobs.spec(key) is None else None
+        return self.stores.jobs.job(key) if self.stores.jobs.spec(key) is None else None
 
     def node_facts(self, name: str) -> NodeFacts | None:
         """A node as it is now; None if it does not exist."""
-        return self._nodes.facts(name)
+        return self.stores.nodes.facts(name)
 
     def queues(self) -> dict[str, Queue]:
         """The queues that have a Queue object, by name."""
-        names = self._defaults.queue_names()
-        return {name: facts.queue for name in names if (facts := self._defaults.queue_facts(name)) is not None}
+        names = self.stores.defaults.queue_names()
+        return {name: facts.queue for name in names if (facts := self.stores.defaults.queue_facts(name)) is not None}
 
     def quotas(self, namespace: str) -> list[Quota]:
         """The resource quotas of a namespace."""
-        return list(self._quotas.items(namespace).values())
+        return list(self.stores.quotas.items(namespace).values())
 
     def budgets(self, namespace: str) -> list[DisruptionBudget]:
         """The disruption budgets of a namespace."""
-        return list(self._budgets.items(namespace).values())
+        return list(self.stores.budgets.items(namespace).values())
 
     def ceiling(self, namespace: str) -> Ceiling | None:
         """The ceiling of a namespace; None if it has none."""
-        return self._ceilings.get(namespace)
+        return self.inputs.ceilings.get(namespace)
 
     # Changes
 
@@ -104,7 +104,7 @@ class EditableMirror(RestoredMirror):
             # In the order of the changes, so that the pods keep their order within the job.
             for task, before in changed:
                 if before is None:
-                    self._pods.drop(task.uid)
+                    self.stores.records.drop(task.uid)
                 else:
                     self._restore(before, before)
             take_back_claims()
@@ -113,44 +113,45 @@ class EditableMirror(RestoredMirror):
 
     def restate(self, key: str, spec: JobSpec, priority: int | None = None) -> None:
         """Replace the spec of a job; its priority is that of its class unless ``priority`` is given."""
-        job = self._jobs.job(key)
+        job = self.stores.jobs.job(key)
         assert job is not None, key
-        before = None if self._jobs.spec(key) is None else job.spec
-        self._undo.append(partial(self._jobs.restate, key, before, self._jobs.given.get(key)))
-        self._jobs.restate(key, spec, priority)
+        before = None if self.stores.jobs.spec(key) is None else job.spec
+        self._undo.append(partial(self.stores.jobs.restate, key, before, self.stores.jobs.given.get(key)))
+        self.stores.jobs.restate(key, spec, priority)
 
     def enter(self, key: str, phase: str) -> None:
         """Set the phase of a PodGroup; ``take_back`` does not reset it."""
-        self._groups.enter(key, phase)
+        self.stores.groups.enter(key, phase)
 
     def put_class(self, found: PriorityClass) -> None:
         """Add a priority class; an existing one of the same name stays unchanged."""
-        if found.name not in self._defaults.classes():
-            self._defaults.put_class(found)
-            self._undo.append(partial(self._defaults.drop, "PriorityClass", found.name))
+        if found.name not in self.stores.defaults.classes():
+            self.stores.defaults.put_class(found)
+            self._undo.append(partial(self.stores.defaults.drop, "PriorityClass", found.name))
 
     def put_node(self, facts: NodeFacts) -> None:
         """Replace a node, or add a new, empty one."""
         name = facts.attributes.name
-        before = self._nodes.facts(name)
-        self._nodes.see(facts)
-        self._undo.append(partial(self._nodes.lose, name) if before is None else partial(self._nodes.see, before))
+        before = self.stores.nodes.facts(name)
+        self.stores.nodes.see(facts)
+        nodes = self.stores.nodes
+        self._undo.append(partial(nodes.lose, name) if before is None else partial(nodes.see, before))
 
     def copy_devices(self, like: str, names: Sequence[str]) -> None:
         """New nodes have the devices, attach limits and local storage of one like them."""
         self._undo.append(self._paper.copy_node(like, names))
-        found = self._device_shares.of(like)
+        found = self.stores.device_shares.of(like)
         for name in names if found else ():
             self.put_shared_devices(name, tuple(like_devices(one, name) for one in found))
 
     def shared_devices(self, node: str) -> tuple[NodeDevices, ...]:
         """The shared devices of a node, by kind."""
-        return self._device_shares.of(node)
+        return self.stores.device_shares.of(node)
 
     def put_shared_devices(self, node: str, found: tuple[NodeDevices, ...]) -> None:
         """Replace the shared devices of a node."""
-        self._undo.append(partial(self._device_shares.put, node, self._device_shares.of(node)))
-        self._device_shares.put(node, found)
+        self._undo.append(partial(self.stores.device_shares.put, node, self.stores.device_shares.of(node)))
+        self.stores.device_shares.put(node, found)
 
     def add_devices(self, node: str, like: DeviceId, count: int) -> None:
         """Add devices like one to a node; raises BadInput if there is no such device."""
@@ -180,22 +181,22 @@ class EditableMirror(RestoredMirror):
 
     def put_queue(self, queue: Queue) -> None:
         """Replace or add a queue; the source of its priority (own field or class) stays."""
-        before = self._defaults.queue_facts(queue.name)
-        self._defaults.put_queue(ParsedQueue(queue, None, "") if before is None else before._replace(queue=queue))
-        undo = partial(self._defaults.drop, "Queue", queue.name)
-        self._undo.append(undo if before is None else partial(self._defaults.put_queue, before))
+        before = self.stores.defaults.queue_facts(queue.name)
+        self.stores.defaults.put_queue(ParsedQueue(queue, None, "") if before is None else before._replace(queue=queue))
+        undo = partial(self.stores.defaults.drop, "Queue", queue.name)
+        self._undo.append(undo if before is None else partial(self.stores.defaults.put_queue, before))
 
     def put_quota(self, namespace: str, quota: Quota) -> None:
         """Replace an existing resource quota."""
         key = f"{namespace}/{quota.name}"
-        self._undo.append(partial(self._quotas.put, namespace, key, self._quotas.items(namespace)[key]))
-        self._quotas.put(namespace, key, quota)
+        self._undo.append(partial(self.stores.quotas.put, namespace, key, self.stores.quotas.items(namespace)[key]))
+        self.stores.quotas.put(namespace, key, quota)
 
     def put_budget(self, namespace: str, budget: DisruptionBudget) -> None:
         """Replace an existing disruption budget."""
         key = f"{namespace}/{budget.name}"
-        self._undo.append(partial(self._budgets.put, namespace, key, self._budgets.items(namespace)[key]))
-        self._budgets.put(namespace, key, budget)
+        self._undo.append(partial(self.stores.budgets.put, namespace, key, self.stores.budgets.items(namespace)[key]))
+        self.stores.budgets.put(namespace, key, budget)
 
     def put_arbitration(self, arbitrated: Arbitration) -> None:
         """Replace what the arbitrator divides among namespaces."""
@@ -204,9 +205,9 @@ class EditableMirror(RestoredMirror):
 
     def put_ceiling(self, namespace: str, ceiling: Ceiling) -> None:
         """Replace the ceiling of a namespace."""
-        self._undo.append(partial(self.set_ceilings, self._ceilings, self._pools))
-        self.set_ceilings({**self._ceilings, namespace: ceiling}, self._pools)
+        self._undo.append(partial(self.inputs.set_ceilings, self.inputs.ceilings, self.inputs.pools))
+        self.inputs.set_ceilings({**self.inputs.ceilings, namespace: ceiling}, self.inputs.pools)
 
     def _restore(self, task: Task, like: Task) -> None:
         """Store a pod; the implicit job spec that it carries, if any, is that of the pod ``like``."""
-        self._pods.restore(task, self._jobs.implicit_of(like))
+        self.stores.records.restore(task, self.stores.jobs.implicit_of(like))

@@ -11,19 +11,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import msgspec
 
 from vsched.clock import Clock
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
 from vsched.writes import words as room_words
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import BindOutcome, Dispatcher, Outcome
 from vsched.writes.claims import words
-from vsched.writes.claims.classes import ClassMirror, ClassReader
-from vsched.writes.claims.gang import GangBinding, GangMirror, Obstacle
+from vsched.writes.claims.classes import ClassReader
+from vsched.writes.claims.gang import GangBinding, Obstacle
 from vsched.writes.claims.holds import HeldObjects
 from vsched.writes.claims.settling import Deposed, Settling
 from vsched.writes.claims.transaction import GangTransaction, TransactionPhase
@@ -41,12 +41,6 @@ class TransactionSettings(msgspec.Struct, frozen=True):
     limit: int = 10_000
     """Gangs under way at once, most of them waiting; what a cycle decides beyond it is forgotten and decided again."""
     waits: WaitSettings = WaitSettings()
-
-
-class TransactionMirror(GangMirror, ClassMirror, Protocol):
-    """What is asked of the mirror."""
-
-    def forget(self, uid: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +63,7 @@ class GangTransactions:
         settling: Settling,
         holds: HeldObjects,
         dispatcher: Dispatcher,
-        mirror: TransactionMirror,
+        mirror: Mirror,
         clock: Clock,
         reports: TransactionReports,
         bind_seconds: Callable[[], float],
@@ -205,7 +199,7 @@ class GangTransactions:
 
     def _forget(self, job: str) -> None:
         for uid in sorted(self._failed.pop(job, ())):
-            self._mirror.forget(uid)
+            self._mirror.assumptions.forget(uid)
 
     def _drop(self, binds: Iterable[Bind], why: str) -> None:
         self.results[DROPPED] += 1

@@ -22,7 +22,7 @@ from vsched.model.snapshot import Snapshot
 def told(cache: Mirror, event: str, found: Fields) -> None:
     """An event of a watch."""
     [read] = decode_manifests([(Origin("text", ""), found)]).objects[found["kind"]]
-    cache.apply(found["kind"], event, read)
+    cache.intake.apply(found["kind"], event, read)
 
 
 def base_at(cache: Mirror) -> BaseUses:

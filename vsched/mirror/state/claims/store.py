@@ -55,17 +55,16 @@ _NEEDED = KINDS - SELDOM_SERVED
 class ClaimStore:
     """Volumes, devices, the claims for them, and the pods that use these."""
 
-    def __init__(
-        self, on_claim: Callable[[str], None] = lambda key: None, known_uid: Callable[[str], str] = str
-    ) -> None:
+    def __init__(self, on_claim: Callable[[str], None], tasks: Mapping[str, Task]) -> None:
+        """``on_claim`` is called with ``namespace/name`` of a claim that has changed or is gone; ``tasks`` are all
+        pods by uid."""
         self._stage = Staging()
         self.volumes = VolumeStore(self._stage)
         self.devices = DeviceStore(self._stage)
         self.users = ClaimUsers(self.devices.claims, self._stage)
         self.extended = ExtendedResources()
         self._on_claim = on_claim
-        self._known_uid = known_uid
-        """Gives the string under which a pod's uid is stored already: a claim made for the pod shares it."""
+        self._tasks = tasks
         self.unread = NO_CLAIMS.unread
         """By kind of object that cannot be read: why."""
         self._published = NO_CLAIMS
@@ -153,6 +152,11 @@ class ClaimStore:
         """A pod has changed, has come (``before`` is None) or is gone."""
         if (before is not None and before.claims is not None) or (after is not None and after.claims is not None):
             self.users.move(before, after)
+
+    def _known_uid(self, uid: str) -> str:
+        """The string that the pod of this uid has: a claim made for the pod shares it."""
+        task = self._tasks.get(uid)
+        return uid if task is None else task.uid
 
     # What is decided
 
