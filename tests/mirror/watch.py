@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support import builders as make
-from vsched.mirror.handlers import MirrorEvents
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 

@@ -12,9 +12,9 @@ from tests.support import builders as make
 from tests.support import devices, volumes
 from tests.support.recording_server import writer_to
 from vsched.clock import SystemClock
+from vsched.handlers import Handlers
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.mirror.handlers import Handlers
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue

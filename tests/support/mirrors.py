@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support import builders as make
 from tests.support.views import named
-from vsched.mirror.handlers import MirrorEvents
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.jobs.job import Job

@@ -82,7 +82,7 @@ class PodGroupController:
         self._records = PodGroupRecords(
             scheduler_names, self._touched, lambda: mirror.intake.workloads, mirror.gang_pod
         )
-        self._records.on_named = self._named
+        self._records.on_named.add(self._named)
         mirror.events.on_gang.add(self._touched)
         mirror.events.on_regathered.add(self._records.regather)
         self._dirty: dict[str, None] = {}

@@ -85,8 +85,6 @@ class Daemon:
         self.housekeeping = Housekeeping(base, writes, makers)
         self.watches = watches = Watches(base, self.housekeeping.sinks)
         self.reflectors, self.progress = watches.reflectors, watches.progress
-        if writes.handover is not None:
-            writes.handover.catch_up = watches.catch_up
         self.usage = UsageCollector(
             base.settings, client, self.cache, base.clock, self.telemetry.usage, self.policy.reach
         )
@@ -141,7 +139,7 @@ class Daemon:
             recorder=self.inspection.recorder,
         )
         self.silence = Silence(partial(last_shown, self.reflectors))
-        base.client.on_answer = self._answered
+        base.client.on_answer.add(self._answered)
         self.loop = Loop(
             parts, base.trigger, base.clock, self.health.turned, silence=self.silence, on_answer=writes.answered_again
         )
@@ -157,11 +155,12 @@ class Daemon:
     def _tasks(self) -> tuple[LongLived, ...]:
         """Everything that runs for long."""
         watching = (self.watches, self.housekeeping, self.listeners, self.inspection)
-        parts = (*watching, self._writes, self.arbitration, self.history)
+        parts = (*watching, self.arbitration, self.history)
         usage = words.USAGE
         return (
             *(task for part in parts if part is not None for task in part.tasks),
-            LongLived("election", self.election.run, words.ELECTION),
+            *self._writes.tasks(self.watches.catch_up),
+            LongLived("election", partial(self.election.run, self._writes.settle), words.ELECTION),
             LongLived("sessions", self._sessions.run, words.SESSIONS),
             LongLived("usage", lambda: self.usage.run(self.reflectors["Node"].synced), usage, acts=True),
             LongLived("MIG geometries", self.geometries.run, words.GEOMETRIES),
@@ -248,7 +247,7 @@ class Daemon:
         self.telemetry.reading(reading)
         self.usage.nudge()
         self.geometries.nudge()
-        self._base.trigger.period_seconds = period_seconds(self._base.options, self.policy)
+        self._base.trigger.set_period(period_seconds(self._base.options, self.policy))
         self._base.cache.history.keep(self.policy.policy.decays())
         if self._writes.policy_status is not None:
             self._writes.policy_status.on_reading(reading)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vsched.mirror.handlers import MirrorEvents
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.stores import Stores
 from vsched.model.plan import CycleReport
 from vsched.model.pods.task import Task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vsched.mirror.handlers import MirrorEvents
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.stores import Stores
 from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.deviceshare.divisions import Divisions

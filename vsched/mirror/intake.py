@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from vsched.errors import UNUSABLE, BadObject, NoColumn
 from vsched.mirror import wire
 from vsched.mirror.awaiting_columns import AwaitingColumns
-from vsched.mirror.handlers import MirrorEvents
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.ingest.workload_kinds import WorkloadTable, read_again_for
 from vsched.mirror.kinds import KindTable
 from vsched.mirror.state.resource_versions import SeenVersions, as_number

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from vsched.mirror.assumptions import Assumptions
-from vsched.mirror.handlers import MirrorEvents
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.inputs import SnapshotInputs
 from vsched.mirror.intake import ObjectIntake

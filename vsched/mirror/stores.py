@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from vsched.handlers import Handlers
 from vsched.mirror import wire
 from vsched.mirror.accounts.history import HistoryBook
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
-from vsched.mirror.handlers import Handlers, MirrorEvents
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.ingest.gangs import OwnedGang
 from vsched.mirror.ingest.pods import ASKS_SECONDS, PodReader
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
@@ -97,9 +98,9 @@ class Stores:
         self.responders = ResponderStore()
         self.foreign = ForeignPodIndex(names)
         self.accounts = accounts(axis, self.defaults.weight_of)
-        requeue: Handlers[str] = Handlers()
-        rejoin: Handlers[Collection[str]] = Handlers()
-        regather: Handlers[Collection[str]] = Handlers()
+        requeue: Handlers[[str]] = Handlers()
+        rejoin: Handlers[[Collection[str]]] = Handlers()
+        regather: Handlers[[Collection[str]]] = Handlers()
         see_job = self.accounts.see_job if settings.arbitrating else lambda key, job: None
         self.jobs = JobStore(self.defaults.judge, self.defaults.queue_of, requeue, see_job)
         self.groups = PodGroupStore(self.seen["PodGroup"], self.jobs, events.on_calm_change)

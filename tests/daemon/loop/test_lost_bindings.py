@@ -19,7 +19,7 @@ from vsched.daemon.app import Daemon
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.mirror import wire
-from vsched.mirror.handlers import MirrorEvents
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import Bind, CycleReport

@@ -111,7 +111,7 @@ async def test_many_kinds_that_are_not_served_cost_one_request_together_and_are_
     mirrors = [Mirror() for _ in range(20)]
     asked: Counter[tuple[str, int]] = Counter()
     async with Cluster(0) as cluster, ApiClient(Connection(cluster.url)) as client, asyncio.TaskGroup() as group:
-        client.on_answer = lambda verb, code: asked.update([(verb, code)])
+        client.on_answer.add(lambda verb, code: asked.update([(verb, code)]))
         discovery = Discovery(client)
         decode = msgspec.json.Decoder(Pod).decode
         settings = ReflectorSettings(missing_seconds=0.4, seldom_served=True)

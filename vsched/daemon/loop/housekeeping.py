@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from vsched.controllers.flows.controller import MakerController, MakerSettings
 from vsched.controllers.flows.prober import ProbeSettings
 from vsched.controllers.gates import GateKeeper
-from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.controllers.queue_controller import QueueController
 from vsched.controllers.sharding.nodeshards import NodeShards
@@ -32,7 +31,7 @@ class Housekeeping:
         options, client, worry = base.options, base.client, base.telemetry.worry
         writer, events = writes.writer, writes.events
         self.queues: QueueController | None = None
-        self.podgroups: PodGroupController | None = None
+        self.podgroups = writes.podgroups
         self.jobs: JobController | None = None
         self.makers: MakerController | None = None
         self.gates: GateKeeper | None = None
@@ -40,10 +39,6 @@ class Housekeeping:
             namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
             self.queues = QueueController(client, writer, events, options.default_queue, namespaces, worry)
             base.cache.events.on_native.add(self.queues.native)
-        if options.schedule and options.podgroup_controller:
-            names = frozenset(options.scheduler_names)
-            self.podgroups = PodGroupController(writer, events, base.cache, names, worry)
-            writes.dispatcher.notes = self.podgroups.notes
         if options.runs_jobs:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
             jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
@@ -51,7 +46,7 @@ class Housekeeping:
             makers = makers or MakerSettings(probes=ProbeSettings(networks=networks_of(options)))
             look = jobs.rivals.look_first
             self.makers = MakerController(client, writer, events, base.clock, look, jobs.pods, makers)
-            jobs.on_hands.append(self.makers.look_at_all)
+            jobs.on_hands.add(self.makers.look_at_all)
         self.provisioning: ProvisioningController | None = None
         if options.schedule:
             self.provisioning = ProvisioningController(

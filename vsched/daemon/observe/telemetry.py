@@ -19,6 +19,7 @@ from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.triggers import Reason
 from vsched.daemon.words import log as words
+from vsched.handlers import Handlers
 from vsched.model.dump.cycle import RecordingHead
 from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
@@ -101,9 +102,9 @@ class Telemetry(ProcessTelemetry):
         )
         self.follows = self._wasted.follows
         """Whether evictions for a beneficiary are still followed."""
-        self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None
+        self.on_useless: Handlers[[str, str]] = Handlers()
         """Called with the beneficiary and the node of wasted evictions."""
-        self.on_loop: Callable[[str, str], None] = lambda taker, victim: None
+        self.on_loop: Handlers[[str, str]] = Handlers()
         """Called with two jobs that take from each other in turn."""
         self._bind_stage = self.metrics.stage.labels("Bind")
         self._task_assumed, self._task_bound = map(self.metrics.task.labels, ("Assumed", "Bound"))

@@ -18,7 +18,7 @@ from vsched.daemon.words import states as words
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
-from vsched.mirror.handlers import MirrorEvents
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.plugins.allocation import ALLOCATION
@@ -94,7 +94,7 @@ def make_base(
     stopping = asyncio.Event()
     election = make_election(options, client, telemetry, stopping)
     if isinstance(election, ShardElection):
-        election.on_shards = trigger.pull
+        election.on_shards.add(trigger.pull)
     return Base(options, client, registry, clock, policy, trigger, cache, telemetry, election, observing, stopping)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +22,7 @@ from vsched.daemon.words import tasks as words
 from vsched.errors import VschedError
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.handlers import Handlers
 from vsched.kube.client import ApiClient
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import PODS
@@ -52,27 +53,22 @@ class ShardMirror:
         client: ApiClient,
         names: Iterable[str],
         clock: Clock,
-        moved: Callable[[], None],
         changed: Callable[[], None],
-        *,
-        handover: ShardHandover | None = None,
-        divided_later: bool = False,
+        handover: ShardHandover | None,
     ) -> None:
-        """``moved`` is called when the shards are others than in the session before, ``changed`` when other nodes may
-        be used. ``handover`` is None where nothing is written. ``names`` are those of the schedulers whose pods are
-        ours. Where shares are worked out only after the snapshot (``divided_later``), whoever does it also asks which
-        jobs have their turn (``in_turn``)."""
+        """``changed`` is called when other nodes may be used. ``handover`` is None where nothing is written. ``names``
+        are those of the schedulers whose pods are ours."""
         self._cache = cache
         self._election = election
         self.division = division
         self._client = client
         self._names = frozenset(names)
         self._clock = clock
-        self._moved = moved
+        self.on_moved: Handlers[[]] = Handlers()
+        """Called when the shards are others than in the session before."""
         self._changed = changed
         self._handover = handover
         self._turns = ShardTurns(division, changed)
-        self._divided_later = divided_later
         self._held: frozenset[int] = frozenset()
         self._held_since = 0.0
         """When the latest of them became ours, by the clock of the election."""
@@ -88,16 +84,14 @@ class ShardMirror:
         """When it was found out last which nodes of others would help, and which."""
         self._mask: tuple[NodeStatics, frozenset[int], int, NodeMask] | None = None
         """The mask of the latest snapshot, with what it was made from."""
-        election.settle = self.settle
 
-    @property
-    def tasks(self) -> tuple[LongLived, ...]:
-        """What runs for long."""
+    def tasks(self, catch_up: Callable[[], Awaitable[None]]) -> tuple[LongLived, ...]:
+        """What runs for long; ``catch_up`` waits until the mirror has everything that the API server has by now."""
         loans = LongLived(words.LOANS_OF_NODES, self.run, words.LOANS, acts=True)
         if self._handover is None:
             return (loans,)
-        says = words.HANDOVER
-        return (loans, LongLived(words.SHARDS_TAKEN_OVER, self._handover.run, says, acts=True))
+        take_over = partial(self._handover.run, catch_up)
+        return (loans, LongLived(words.SHARDS_TAKEN_OVER, take_over, words.HANDOVER, acts=True))
 
     def numbers(self) -> Numbers:
         """Figures for metrics."""
@@ -121,13 +115,14 @@ class ShardMirror:
             # Daemons before may not have written the statuses of jobs that are ours from now on.
             self._held = held
             self._cache.assumptions.review()
-            self._moved()
+            self.on_moved()
         whole = self._latest = self._cache.snapshot(now)
         self._seen_version = self._lending.version
         self._seen.set()
         mask = None if len(held) == self.division.count else self._territory(whole)
         found = narrowed(whole, self.division, held, mask)
-        return found if self._divided_later else self.in_turn(found)
+        # Where shares are worked out only after the snapshot, whoever does it also asks which jobs have their turn.
+        return found if self._cache.settings.arbitrating else self.in_turn(found)
 
     def in_turn(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot without the jobs that wait for the turn of their shard."""

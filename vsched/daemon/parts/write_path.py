@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
+from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.daemon.lead.leader_address import leader_signs
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.rival_schedulers import RivalSchedulers
@@ -14,10 +17,11 @@ from vsched.daemon.tasks import LongLived
 from vsched.daemon.words import log as log_words
 from vsched.daemon.words import tasks as words
 from vsched.framework.claims.rules import rules_of
-from vsched.mirror.handlers import Handlers
+from vsched.handlers import Handlers
 from vsched.mirror.sharding import ShardDivision
+from vsched.model.pods.task import Task
 from vsched.writes.bind_backoff import BindBackoff
-from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome
+from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome, no_notes
 from vsched.writes.claims.claim_writes import ClaimWrites
 from vsched.writes.claims.transactions import TransactionReports
 from vsched.writes.confirmations import Confirmations, ConfirmationSettings
@@ -28,6 +32,11 @@ from vsched.writes.limits import TokenBucket
 from vsched.writes.locked_bindings import LockingDispatcher
 from vsched.writes.writeback import Writeback, WritebackSettings
 from vsched.writes.writer import Writer
+
+
+def everybodys(task: Task) -> bool:
+    """Where one daemon decides on all pods, each is its own."""
+    return True
 
 
 class WritePath:
@@ -45,7 +54,7 @@ class WritePath:
             client, writer, settings, clock, statuses.status, cache, statuses.nomination, base.election.first.is_set
         )
         self.events = self.writeback.events
-        self.events.worry = telemetry.worry
+        self.events.on_refused.add(telemetry.worry)
         self.bind_backoff = BindBackoff(cache.assumptions.forget)
         self.eviction_backoff = EvictionBackoff(cache.assumptions, EvictionBackoffSettings())
         self.confirmations = Confirmations(
@@ -54,10 +63,16 @@ class WritePath:
         outcomes = Outcomes(
             cache, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback
         )
-        bound: Handlers[Outcome] = Handlers()
+        bound: Handlers[[Outcome]] = Handlers()
         bound.add(outcomes.binding)
+        self.podgroups: PodGroupController | None = None
+        notes = no_notes
+        if options.schedule and options.podgroup_controller:
+            names = frozenset(options.scheduler_names)
+            self.podgroups = PodGroupController(writer, self.events, cache, names, telemetry.worry)
+            notes = self.podgroups.notes
         sending = DispatchSettings(options.max_in_flight)
-        self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock)
+        self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock, notes)
         self.dispatcher.goes_before(self.writeback.precedence)
         reports = TransactionReports(
             outcomes.undone, outcomes.binding, lambda told: telemetry.worry(log_words.CLAIMS_NOT_RELEASED, problem=told)
@@ -74,13 +89,11 @@ class WritePath:
             writer, outcomes.eviction, evictions, clock, outcomes.withdrawal, lambda uid: cache.task(uid) is not None
         )
         elected, leads = options.leader_elect, base.election.holds
-        self.rivals = RivalSchedulers(options.scheduler_names, clock, leads, self.events, telemetry, elected=elected)
         self.shards: ShardMirror | None = None
         """None where this daemon decides for the whole cluster."""
-        self.handover: ShardHandover | None = None
         if isinstance(base.election, ShardElection):
             division = ShardDivision(options.shards, options.shard_by, options.node_pool_label)
-            self.handover = ShardHandover(base.election, self.dispatcher, self.claims, base.trigger.pull)
+            handover = ShardHandover(base.election, self.dispatcher, self.claims, base.trigger.pull)
             self.shards = ShardMirror(
                 cache,
                 base.election,
@@ -88,12 +101,15 @@ class WritePath:
                 client,
                 options.scheduler_names,
                 clock,
-                self.rivals.took_over,
                 base.trigger.pull,
-                handover=self.handover,
-                divided_later=options.arbitrate,
+                handover,
             )
-            self.rivals.ours = self.shards.owns
+        ours = everybodys if self.shards is None else self.shards.owns
+        self.rivals = RivalSchedulers(
+            options.scheduler_names, clock, leads, self.events, telemetry, ours, elected=elected
+        )
+        if self.shards is not None:
+            self.shards.on_moved.add(self.rivals.took_over)
         cache.events.on_foreign.add(self.rivals.bound)
         self.policy_status: PolicyStatus | None = None
         """None where the policy is not that of a ConfigMap."""
@@ -106,9 +122,13 @@ class WritePath:
         self.bind_backoff.release()
         self.claims.answered_again()
 
-    @property
-    def tasks(self) -> tuple[LongLived, ...]:
-        """What runs for long."""
+    async def settle(self, shard: int) -> None:
+        """Wait until what was decided for a shard that is being given back is carried out."""
+        if self.shards is not None:
+            await self.shards.settle(shard)
+
+    def tasks(self, catch_up: Callable[[], Awaitable[None]]) -> tuple[LongLived, ...]:
+        """What runs for long; ``catch_up`` waits until the mirror has everything that the API server has by now."""
         tasks = [
             LongLived("bindings", self.dispatcher.run, words.BINDINGS, acts=True),
             LongLived("claims", self.claims.run, words.CLAIMS, acts=True),
@@ -121,5 +141,5 @@ class WritePath:
         if self.policy_status is not None:
             says = words.POLICY_STATUS
             tasks.append(LongLived("policy status", self.policy_status.run, says, once=True))
-        shards = () if self.shards is None else self.shards.tasks
+        shards = () if self.shards is None else self.shards.tasks(catch_up)
         return (*tasks, *shards, *self._signs)

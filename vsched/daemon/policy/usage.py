@@ -95,7 +95,7 @@ class UsageCollector:
             self._on_state,
         )
         if before is not None:
-            poller.standing.rounds = before.rounds
+            poller.standing.rounds.update(before.rounds)
         self._state = poller.standing
         await poller.run()
 

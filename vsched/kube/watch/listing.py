@@ -44,8 +44,7 @@ class Lister(Generic[T]):
         clock: Clock,
     ) -> None:
         self._client = client
-        self.path = path
-        """Where the kind is listed."""
+        self._path = path
         self._selectors = selectors
         self._decode = decode
         self._sink = sink
@@ -56,6 +55,10 @@ class Lister(Generic[T]):
         self._expired = 0
         """Lists in a row whose continue tokens expired."""
         self._broken: list[tuple[bytes, BrokenObject]] = []
+
+    def use(self, path: str) -> None:
+        """List the kind at this path from now on."""
+        self._path = path
 
     async def first(self) -> Page:
         """Begin a list and return its first page, for ``take``."""
@@ -90,7 +93,7 @@ class Lister(Generic[T]):
         """The resourceVersion that a list would have now, by a list of one object."""
         params = {**self._selectors, "limit": "1"}
         seconds = self._settings.list_timeout_seconds
-        answer = await self._client.request("GET", self.path, params=params, timeout_seconds=seconds, attempts=1)
+        answer = await self._client.request("GET", self._path, params=params, timeout_seconds=seconds, attempts=1)
         return self._parse(answer).metadata.resource_version
 
     async def _page(self, token: str) -> Page:
@@ -108,7 +111,7 @@ class Lister(Generic[T]):
 
         try:
             answer = await self._client.fetch(
-                self.path, params, split, timeout_seconds=self._settings.list_timeout_seconds
+                self._path, params, split, timeout_seconds=self._settings.list_timeout_seconds
             )
         except Gone:
             self._expired += 1
@@ -119,7 +122,7 @@ class Lister(Generic[T]):
         return Page(rest.metadata, items)
 
     def _parse(self, answer: ApiResponse, decode: Callable[[bytes], Page] = decode_page) -> Page:
-        where = f"{self._client.connection.server}: GET {self.path}"
+        where = f"{self._client.connection.server}: GET {self._path}"
         try:
             page = decode(answer.body)
         except UNREADABLE as error:

@@ -214,7 +214,8 @@ class Reflector(Generic[T]):
 
     def _use(self, resource: ApiResource) -> None:
         self.statistics.resource = resource
-        self._path = self._lister.path = resource.path(self._namespace)
+        self._path = resource.path(self._namespace)
+        self._lister.use(self._path)
         self._on_version(resource)
 
     async def _keep_up(self, page: Page) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
+from vsched.handlers import Handlers
 from vsched.lab.bench.held.stacks import PACKAGE, Stacks, functions_of
-from vsched.mirror.handlers import Handlers
 
 
 def test_the_functions_of_the_package_on_the_stack_of_a_thread_are_told() -> None:
