@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from tests.support import builders as make
 from tests.support import devices, volumes
 from tests.support.recording_server import writer_to
@@ -304,8 +306,7 @@ async def claiming(
             SystemClock(),
             TransactionReports(lambda *told: undone.append(told), outcomes.append, worries.append),
             lambda: bind_seconds,
-            settings,
-            Attempts(8, first_seconds=0.01, ceiling_seconds=0.05),
+            msgspec.structs.replace(settings, attempts=Attempts(8, first_seconds=0.01, ceiling_seconds=0.05)),
         )
         ended.add(writes.gangs.answered)
         tasks = [group.create_task(dispatcher.run()), group.create_task(writes.run())]

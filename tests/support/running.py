@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.controllers.flows.controller import MakerSettings
-from vsched.daemon.app import Daemon
+from vsched.daemon.app import Daemon, DaemonSettings
 from vsched.daemon.observe.settings import ObserveSettings, OverviewSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
@@ -167,10 +167,9 @@ async def scheduling(
             client,
             REGISTRY,
             policy=policy,
-            confirmations=confirmations,
-            observing=observing,
-            writeback=writeback,
-            makers=makers,
+            settings=DaemonSettings(
+                writeback, confirmations or ConfirmationSettings(), observing or ObserveSettings(), makers
+            ),
             collector=collector,
         )
         task = group.create_task(daemon.run())

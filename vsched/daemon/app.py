@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -36,7 +37,8 @@ from vsched.daemon.parts.usage_history import history_keeper
 from vsched.daemon.parts.watches import Watches
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.policy.geometries import GeometryWatch
-from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
+from vsched.daemon.policy.reach import reach_of
+from vsched.daemon.policy.reload import PolicyInForce, PolicyReading, policy_of
 from vsched.daemon.policy.usage import UsageCollector
 from vsched.daemon.system.first_contact import reach
 from vsched.daemon.system.listeners import Listeners, ServedRoutes
@@ -58,6 +60,16 @@ from vsched.writes.confirmations import ConfirmationSettings
 from vsched.writes.writeback import WritebackSettings
 
 
+@dataclass(frozen=True, slots=True)
+class DaemonSettings:
+    """How often and how patiently the parts of a daemon work; those that are None follow from its options."""
+
+    writeback: WritebackSettings | None = None
+    confirmations: ConfirmationSettings = field(default_factory=ConfirmationSettings)
+    observing: ObserveSettings = field(default_factory=ObserveSettings)
+    makers: MakerSettings | None = None
+
+
 class Daemon:
     """One scheduler, arbitrator or both: made, run to the end, and not used again."""
 
@@ -70,19 +82,20 @@ class Daemon:
         clock: Clock | None = None,
         policy: PolicyInForce | None = None,
         trigger: Trigger | None = None,
-        writeback: WritebackSettings | None = None,
-        confirmations: ConfirmationSettings | None = None,
-        observing: ObserveSettings | None = None,
-        makers: MakerSettings | None = None,
+        settings: DaemonSettings | None = None,
         collector: Collector = LEFT_ALONE,
     ) -> None:
+        """The policy is that of the policy file, unless another is given."""
         check(options)
-        self._base = base = make_base(options, client, registry, clock or SystemClock(), policy, trigger, observing)
+        settings, clock = settings or DaemonSettings(), clock or SystemClock()
+        policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
+        trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
+        self._base = base = make_base(options, client, registry, clock, policy, trigger, settings.observing)
         self.policy, self.cache, self.telemetry, self.election = base.policy, base.cache, base.telemetry, base.election
-        self._writes = writes = WritePath(base, writeback, confirmations)
+        self._writes = writes = WritePath(base, settings.writeback, settings.confirmations)
         self.dispatcher, self.evictor, self.writeback = writes.dispatcher, writes.evictor, writes.writeback
         self.rivals = writes.rivals
-        self.housekeeping = Housekeeping(base, writes, makers)
+        self.housekeeping = Housekeeping(base, writes, settings.makers)
         self.watches = watches = Watches(base, self.housekeeping.sinks)
         self.reflectors, self.progress = watches.reflectors, watches.progress
         self.usage = UsageCollector(
@@ -95,18 +108,21 @@ class Daemon:
             self.telemetry.note,
             self.telemetry.worry,
         )
+        keeping = self.housekeeping
         self.health = Health(
             base.clock,
             watches.synced,
             watches.absent,
-            self.usage.to_dict,
             base.role,
-            self.rivals.to_dict,
-            self.housekeeping.standing_back,
-            self.housekeeping.flows,
-            self.housekeeping.shard,
-            partial(shards_held, base.election),
-            lambda: base.election.problem,
+            {
+                "usage": self.usage.to_dict,
+                "lease": base.lease,
+                "rivals": self.rivals.to_dict,
+                "vcjobs": keeping.standing_back,
+                "flows": keeping.flows,
+                "nodeShard": keeping.shard,
+                "shards": partial(shards_held, base.election),
+            },
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
@@ -132,7 +148,7 @@ class Daemon:
             telemetry=self.telemetry,
             snapshots=self.inspection.snapshots,
             claims=writes.claims,
-            arbiter=self.arbitration.arbiter if self.arbitration is not None else None,
+            arbiter=self.arbitration,
             gates=self.housekeeping.gates,
             provisioning=self.housekeeping.provisioning,
             node_shards=self.housekeeping.node_shards,

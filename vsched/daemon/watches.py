@@ -12,7 +12,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, ReadLine, Statistics, WatchState
 from vsched.kube.watch.discovery import Discovery
-from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings
+from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings, WatchedKind
 from vsched.kube.watch.streaming import StreamedLists
 from vsched.mirror import wire
 from vsched.mirror.ingest.users import rename_user
@@ -196,14 +196,12 @@ def reflectors(
             read = VersionedReader(kind, followed.resource, user_key)
             found[kind] = Reflector(
                 client,
-                followed.resource,
-                read,
+                WatchedKind(
+                    followed.resource, read, older=OLDER.get(kind, ()), on_version=read.use_version, read_line=read.line
+                ),
                 sink,
                 settings=ReflectorSettings(seldom_served=kind in SELDOM_SERVED),
                 on_state=told,
-                older=OLDER.get(kind, ()),
-                on_version=read.use_version,
-                read_line=read.line,
                 streamed=streamed,
                 discovery=discovery,
             )
@@ -222,13 +220,11 @@ def workload_reflector(
     newest, *older = workload.resources
     return Reflector(
         client,
-        newest,
-        VersionedReader(workload.id, newest, user_key),
+        WatchedKind(newest, VersionedReader(workload.id, newest, user_key), older=older),
         MirrorSink(cache, workload.id),
         # A server that fails for somebody else's kind must not keep sessions from starting; its pods wait.
         settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS, seldom_served=True, settles_on_errors=True),
         on_state=partial(_tell, cache, workload.id, on_state),
-        older=older,
         discovery=discovery,
     )
 

@@ -18,7 +18,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
 from vsched.clock import FakeClock
 from vsched.controllers.allocations import AllocationWriter
-from vsched.daemon.arbitrate.rounds import Arbiter, with_granted
+from vsched.daemon.arbitrate.rounds import Arbiter, ArbitrationWrites, with_granted
 from vsched.daemon.arbitrate.sharing import Alone, Sharing
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.mirror import Mirror
@@ -91,8 +91,7 @@ async def court(*objects: Fields, sharing: Callable[[Mirror], Sharing] = Alone) 
         evictor = Evictor(sender, telemetry.eviction, EvictionSettings(), clock)
         arbiter = Arbiter(
             cache,
-            parts,
-            evictor,
+            ArbitrationWrites(parts, evictor),
             RULES,
             lambda: Placing.of(REGISTRY),
             clock,

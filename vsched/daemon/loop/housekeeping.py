@@ -26,7 +26,7 @@ from vsched.mirror import wire
 class Housekeeping:
     """What a cluster without other controllers needs, as far as the options ask for it."""
 
-    def __init__(self, base: Base, writes: WritePath, makers: MakerSettings | None = None) -> None:
+    def __init__(self, base: Base, writes: WritePath, makers: MakerSettings | None) -> None:
         self._base = base
         options, client, worry = base.options, base.client, base.telemetry.worry
         writer, events = writes.writer, writes.events
@@ -54,8 +54,7 @@ class Housekeeping:
                 writer,
                 events,
                 lambda: base.policy.policy.autoscaling,
-                base.cache.inputs.provision,
-                base.cache.inputs.offer,
+                base.cache.inputs,
                 worry,
                 base.clock,
             )

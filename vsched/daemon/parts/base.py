@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vsched.clock import Clock
@@ -11,8 +12,7 @@ from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options, workloads_of
-from vsched.daemon.policy.reach import reach_of
-from vsched.daemon.policy.reload import PolicyInForce, policy_of
+from vsched.daemon.policy.reload import PolicyInForce
 from vsched.daemon.triggers import Trigger
 from vsched.daemon.words import states as words
 from vsched.framework.policy import Policy
@@ -56,6 +56,10 @@ class Base:
         """The role of this process now: ``leader`` acts, any other only watches."""
         return "stopping" if self.stopping.is_set() else self.election.role
 
+    def lease(self) -> Mapping[str, object]:
+        """Why the own Lease cannot be had, read or kept; empty where it can."""
+        return {"problem": self.election.problem} if self.election.problem else {}
+
     def idle(self) -> str:
         """Why this daemon does not act; empty if it does."""
         return "" if self.election.holds() else words.not_the_leader(self.role())
@@ -66,13 +70,11 @@ def make_base(
     client: ApiClient,
     registry: Registry,
     clock: Clock,
-    policy: PolicyInForce | None = None,
-    trigger: Trigger | None = None,
-    observing: ObserveSettings | None = None,
+    policy: PolicyInForce,
+    trigger: Trigger,
+    observing: ObserveSettings,
 ) -> Base:
-    """The parts for these options; the policy is that of the policy file unless another is given."""
-    policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
-    trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
+    """The parts for these options."""
     cache = Mirror(
         MirrorSettings(
             frozenset(options.scheduler_names if options.schedule else ()),
@@ -88,7 +90,6 @@ def make_base(
         MirrorEvents(on_change=trigger.pull, on_calm_change=trigger.pull_later),
     )
     cache.history.keep(policy.policy.decays())
-    observing = observing or ObserveSettings()
     telemetry = Telemetry(clock, cache.task, observing)
     cache.events.on_arrival.add(telemetry.arrived)
     stopping = asyncio.Event()

@@ -23,7 +23,7 @@ from vsched.model.pods.task import Task
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome, no_notes
 from vsched.writes.claims.claim_writes import ClaimWrites
-from vsched.writes.claims.transactions import TransactionReports
+from vsched.writes.claims.transactions import TransactionReports, TransactionSettings
 from vsched.writes.confirmations import Confirmations, ConfirmationSettings
 from vsched.writes.events import EventSettings
 from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings
@@ -42,9 +42,7 @@ def everybodys(task: Task) -> bool:
 class WritePath:
     """The parts that write, from the rate limit to the confirmation."""
 
-    def __init__(
-        self, base: Base, writeback: WritebackSettings | None = None, confirmations: ConfirmationSettings | None = None
-    ) -> None:
+    def __init__(self, base: Base, writeback: WritebackSettings | None, confirmations: ConfirmationSettings) -> None:
         options, client, clock, cache, telemetry = base.options, base.client, base.clock, base.cache, base.telemetry
         bucket = TokenBucket(options.api_qps, options.api_burst)
         self.writer = writer = Writer(client, bucket, telemetry.request, base.election.holds, cache.is_leaving)
@@ -57,9 +55,7 @@ class WritePath:
         self.events.on_refused.add(telemetry.worry)
         self.bind_backoff = BindBackoff(cache.assumptions.forget)
         self.eviction_backoff = EvictionBackoff(cache.assumptions, EvictionBackoffSettings())
-        self.confirmations = Confirmations(
-            client, cache.assumptions, clock, telemetry.binding_lost, confirmations or ConfirmationSettings()
-        )
+        self.confirmations = Confirmations(client, cache.assumptions, clock, telemetry.binding_lost, confirmations)
         outcomes = Outcomes(
             cache, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback
         )
@@ -78,7 +74,14 @@ class WritePath:
             outcomes.undone, outcomes.binding, lambda told: telemetry.worry(log_words.CLAIMS_NOT_RELEASED, problem=told)
         )
         self.claims = ClaimWrites(
-            client, writer, self.dispatcher, cache, clock, reports, lambda: rules_of(base.policy.policy).bind_seconds
+            client,
+            writer,
+            self.dispatcher,
+            cache,
+            clock,
+            reports,
+            lambda: rules_of(base.policy.policy).bind_seconds,
+            TransactionSettings(),
         )
         bound.add(self.claims.gangs.answered)
         cache.events.on_claim.add(self.claims.gangs.changed)

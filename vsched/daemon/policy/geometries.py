@@ -17,7 +17,7 @@ from vsched.errors import BadInput
 from vsched.framework.policy import DeviceConfigAt
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.deltas import BrokenObject, Delta
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import CONFIG_MAPS
 from vsched.model.deviceshare.divisions import UNKNOWN_DIVISIONS, USUAL_DIVISIONS
@@ -70,7 +70,9 @@ class GeometryWatch:
         sink = GeometrySink(ConfigMapKey(wanted.namespace, wanted.name, KEY), self._cache, self._note, self._worry)
         selectors = {"fieldSelector": f"metadata.name={wanted.name}"}
         reflector = Reflector(
-            self._client, CONFIG_MAPS, _DECODER.decode, sink, namespace=wanted.namespace, selectors=selectors
+            self._client,
+            WatchedKind(CONFIG_MAPS, _DECODER.decode, namespace=wanted.namespace, selectors=selectors),
+            sink,
         )
         async with asyncio.TaskGroup() as group:
             group.create_task(reflector.run())

@@ -13,7 +13,7 @@ import msgspec
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LEASES, LeaseSettings
 from vsched.kube.watch.deltas import BrokenObject, Delta, Statistics
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, WatchedKind
 
 
 class _Spec(msgspec.Struct, rename="camel"):
@@ -51,11 +51,13 @@ class LeaseWatch:
         self._notes: dict[str, str] = {}
         self._reflector = Reflector(
             client,
-            LEASES,
-            msgspec.json.Decoder(_Lease).decode,
+            WatchedKind(
+                LEASES,
+                msgspec.json.Decoder(_Lease).decode,
+                namespace=settings.namespace,
+                selectors={"fieldSelector": f"metadata.name={settings.name}"},
+            ),
             self,
-            namespace=settings.namespace,
-            selectors={"fieldSelector": f"metadata.name={settings.name}"},
             on_state=on_state,
         )
 

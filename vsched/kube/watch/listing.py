@@ -16,9 +16,8 @@ from vsched.clock import Clock
 from vsched.errors import UNREADABLE, UNUSABLE, why_unreadable
 from vsched.kube.client import ApiClient, ApiResponse
 from vsched.kube.errors import Gone, one_line, unexpected
-from vsched.kube.paths import Params
 from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
-from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics
+from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics, WatchedKind
 from vsched.kube.watch.framing import Page, decode_page, identity_of
 from vsched.kube.watch.splitting import ListSplitter
 from vsched.kube.words import watching as words
@@ -35,18 +34,16 @@ class Lister(Generic[T]):
     def __init__(
         self,
         client: ApiClient,
-        path: str,
-        selectors: Params,
-        decode: Callable[[bytes], T],
+        kind: WatchedKind[T],
         sink: PartsSink[T],
         settings: ReflectorSettings,
         statistics: Statistics,
         clock: Clock,
     ) -> None:
         self._client = client
-        self._path = path
-        self._selectors = selectors
-        self._decode = decode
+        self._path = kind.resource.path(kind.namespace)
+        self._selectors = kind.selectors
+        self._decode = kind.decode
         self._sink = sink
         self._settings = settings
         self._statistics = statistics

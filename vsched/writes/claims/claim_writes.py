@@ -20,13 +20,10 @@ from vsched.writes.claims.transactions import (
     TransactionReports,
     TransactionSettings,
 )
-from vsched.writes.limits import Attempts
 from vsched.writes.writer import Writer
 
 IN_FLIGHT = 16
 """Reads and writes of claims on the wire at once; bindings have their own bound."""
-ATTEMPTS = Attempts(8, first_seconds=0.05, ceiling_seconds=2.0)
-"""How often an object is tried: an API server may be away for ten seconds before a gang gives up."""
 
 
 class ClaimWrites:
@@ -41,8 +38,7 @@ class ClaimWrites:
         clock: Clock,
         reports: TransactionReports,
         bind_seconds: Callable[[], float],
-        settings: TransactionSettings | None = None,
-        attempts: Attempts = ATTEMPTS,
+        settings: TransactionSettings,
     ) -> None:
         """``bind_seconds`` is how long volumes and devices may take, by the policy in force."""
 
@@ -50,10 +46,8 @@ class ClaimWrites:
             # The next session must not count on what was taken back, nor take it for missing, until the watch shows it.
             mirror.intake.written(kind, wire.read(kind, body))
 
-        settling, holds = Settling(client, writer, IN_FLIGHT, attempts, written), HeldObjects()
-        self.gangs = GangTransactions(
-            settling, holds, dispatcher, mirror, clock, reports, bind_seconds, settings or TransactionSettings()
-        )
+        settling, holds = Settling(client, writer, IN_FLIGHT, settings.attempts, written), HeldObjects()
+        self.gangs = GangTransactions(settling, holds, dispatcher, mirror, clock, reports, bind_seconds, settings)
         self.releases = Releases(settling, holds, mirror)
 
     def submitting(self, report: CycleReport, snapshot: Snapshot) -> Generator[None, None, Sequence[Bind]]:

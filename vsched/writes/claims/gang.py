@@ -52,13 +52,13 @@ class GangBinding:
     holds: HeldObjects
     mirror: Mirror
     clock: Clock
-    obstacle: Obstacle | None = None
+    obstacle: Obstacle | None = field(default=None, init=False)
     """The first that was met."""
-    waited: bool = False
+    waited: bool = field(default=False, init=False)
     """Whether something had to come that others do."""
-    shown_bound: dict[str, float] = field(default_factory=dict)
+    shown_bound: dict[str, float] = field(default_factory=dict, init=False)
     """When the mirror heard of a change of a PersistentVolumeClaim by which it was bound; steady clock."""
-    _known: dict[tuple[type[ObjectRead], str], _Known] = field(default_factory=dict)
+    _known: dict[tuple[type[ObjectRead], str], _Known] = field(default_factory=dict, init=False)
 
     def meet(self, why: str, kind: str = "", key: str = "") -> None:
         """There is an obstacle."""

@@ -29,6 +29,7 @@ from vsched.writes.claims.settling import Deposed, Settling
 from vsched.writes.claims.transaction import GangTransaction, TransactionPhase
 from vsched.writes.claims.waiting import WaitSettings
 from vsched.writes.claims.wishes import GangWish, claiming, gang_wish
+from vsched.writes.limits import Attempts
 from vsched.writes.unexpected import Unexpected
 
 BOUND, PARTLY_BOUND, UNDONE, DROPPED = "bound", "partly-bound", "undone", "dropped"
@@ -41,6 +42,8 @@ class TransactionSettings(msgspec.Struct, frozen=True):
     limit: int = 10_000
     """Gangs under way at once, most of them waiting; what a cycle decides beyond it is forgotten and decided again."""
     waits: WaitSettings = WaitSettings()
+    attempts: Attempts = Attempts(8, first_seconds=0.05, ceiling_seconds=2.0)
+    """How often an object is tried: an API server may be away for ten seconds before a gang gives up."""
 
 
 @dataclass(frozen=True, slots=True)
