@@ -99,7 +99,7 @@ class Daemon:
         self.watches = watches = Watches(base, self.housekeeping.sinks)
         self.reflectors, self.progress = watches.reflectors, watches.progress
         self.usage = UsageCollector(
-            base.settings, client, self.cache, base.clock, self.telemetry.usage, self.policy.reach
+            base.settings, client, self.cache, base.clock, self.telemetry.process.usage, self.policy.reach
         )
         self.geometries = GeometryWatch(
             lambda: base.settings().policy.device_config() if options.schedule else None,
@@ -252,15 +252,15 @@ class Daemon:
         return not left.bindings
 
     def _answered(self, verb: str, code: int) -> None:
-        self.telemetry.answered(verb, code)
+        self.telemetry.process.answered(verb, code)
         self.silence.answered(code)
 
     async def _follow_policy(self) -> None:
-        self.telemetry.reading(self.policy.last)
+        self.telemetry.process.reading(self.policy.last)
         await self.policy.follow(self._policy_read)
 
     def _policy_read(self, reading: PolicyReading) -> None:
-        self.telemetry.reading(reading)
+        self.telemetry.process.reading(reading)
         self.usage.nudge()
         self.geometries.nudge()
         self._base.trigger.set_period(period_seconds(self._base.options, self.policy))

@@ -161,8 +161,8 @@ def test_the_same_failure_has_one_traceback() -> None:
 def test_readings_of_the_policy_are_told_with_their_problems_and_warnings() -> None:
     telemetry = Telemetry(FakeClock())
     with capture_logs() as lines:
-        telemetry.reading(PolicyReading(False, 0.0, 1, problems=("f:3: unknown plugin",)))
-        telemetry.reading(PolicyReading(True, 0.0, 2, "gang removed", warnings=("f:1: surprising",)))
+        telemetry.process.reading(PolicyReading(False, 0.0, 1, problems=("f:3: unknown plugin",)))
+        telemetry.process.reading(PolicyReading(True, 0.0, 2, "gang removed", warnings=("f:1: surprising",)))
     assert [line["log_level"] for line in lines] == ["error", "info", "warning"]
     assert telemetry.registry.get_sample_value("vsched_policy_generation") == 2
     assert telemetry.registry.get_sample_value("vsched_policy_reloads_total", {"result": "failure"}) == 1

@@ -196,7 +196,7 @@ class Advisor:
                 kept[answer.key] = Advice(answer.headline, answer.sentence)
             elif before is not None and before.about == answer.headline and not answer.complete:
                 kept[answer.key] = before  # there was no time to find it again
-        self._telemetry.advised([_result(answer) for answer in done.answers], done.seconds)
+        self._telemetry.process.advised([_result(answer) for answer in done.answers], done.seconds)
         self._keep(kept)
 
     def _keep(self, advice: dict[str, Advice]) -> None:

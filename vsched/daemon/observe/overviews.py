@@ -170,7 +170,7 @@ class OverviewPublisher:
         text = f"{type(error).__name__}: {error}"
         if text != self._complaint:
             self._complaint = text
-            self._telemetry.overview_failed(error)
+            self._telemetry.process.overview_failed(error)
 
 
 def _without_sessions(around: Around, before: Overview | None) -> Overview:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
+from prometheus_client import CollectorRegistry
 
 from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
@@ -20,12 +21,14 @@ from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kep
 from vsched.daemon.triggers import Reason
 from vsched.daemon.words import log as words
 from vsched.handlers import Handlers
+from vsched.log import logger
 from vsched.model.dump.cycle import RecordingHead
 from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.proof.verify import RuleFinding
 from vsched.web.findings import Arbitrated, Findings
+from vsched.web.metrics.counters import Metrics
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.metrics.usage_counters import UsageMetrics
 from vsched.web.overview.history import SessionHistory, session_row
@@ -73,7 +76,7 @@ class Timing(msgspec.Struct, frozen=True):
         return sum(self.parts)
 
 
-class Telemetry(ProcessTelemetry):
+class Telemetry:
     """Counts and logs sessions, arbitration, bindings and evictions."""
 
     def __init__(
@@ -83,7 +86,11 @@ class Telemetry(ProcessTelemetry):
         settings: ObserveSettings | None = None,
     ) -> None:
         settings = settings or ObserveSettings()
-        super().__init__()
+        self.registry = CollectorRegistry()
+        self.metrics = Metrics(self.registry)
+        self.process = ProcessTelemetry(self.metrics)
+        """What the daemon counts and logs of itself."""
+        self._log = logger("vsched")
         self.findings = Findings()
         self.history = SessionHistory()
         self.shares = ShareHistory()
@@ -124,6 +131,14 @@ class Telemetry(ProcessTelemetry):
     def read_off(self, numbers: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
         """Have these numbers among the metrics, asked for at every scrape: by name, then by the only label."""
         self.registry.register(NumberGauges(numbers))
+
+    def note(self, event: str, **fields: object) -> None:
+        """Log a step of the daemon's life: started, synced, stopping."""
+        self._log.info(event, **fields)
+
+    def worry(self, event: str, **fields: object) -> None:
+        """Log a warning: something that a person should know, though the daemon goes on."""
+        self._log.warning(event, **fields)
 
     # -- sessions
 
@@ -240,10 +255,6 @@ class Telemetry(ProcessTelemetry):
             evictions=sum(counts.values()),
         )
         self.on_useless(beneficiary, node)
-
-    def now(self) -> float:
-        """Seconds since the epoch."""
-        return self._clock.now()
 
     def looped(self, eviction: Evict, seconds: float) -> None:
         """A job took from one that had taken from it before."""

@@ -104,10 +104,10 @@ def make_election(options: Options, client: ApiClient, telemetry: Telemetry, sto
     if not options.leader_elect:
         return NoElection()
     if options.shards > 1:
-        lost, told = stopping.set, telemetry.answered
+        lost, told = stopping.set, telemetry.process.answered
         return ShardElection(options.lease, options.shards, client.connection, telemetry, lost, on_answer=told)
     return LeaseElection(
-        options.lease, client.connection, telemetry, on_lost=stopping.set, on_answer=telemetry.answered
+        options.lease, client.connection, telemetry, on_lost=stopping.set, on_answer=telemetry.process.answered
     )
 
 

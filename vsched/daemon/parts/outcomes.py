@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
+from vsched.clock import Clock
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.mirror import Mirror
 from vsched.model.claims.plan import NOT_HAD
@@ -52,6 +53,7 @@ class Outcomes:
         eviction_backoff: EvictionBackoff,
         confirmations: Confirmations,
         pod_events: PodEvents,
+        clock: Clock,
     ) -> None:
         self._cache = cache
         self._telemetry = telemetry
@@ -59,6 +61,7 @@ class Outcomes:
         self._eviction_backoff = eviction_backoff
         self._confirmations = confirmations
         self._pod_events = pod_events
+        self._clock = clock
 
     def binding(self, outcome: Outcome) -> None:
         """A binding has ended, well or not."""
@@ -132,7 +135,7 @@ class Outcomes:
         """A job took from another; if they do so in turn, they leave each other alone for a while."""
         if eviction.action in (ARBITRATE, CONSOLIDATE):
             return  # namespaces took, and not jobs; or nobody did
-        seconds = self._cache.assumptions.took(eviction.beneficiary, eviction.job, self._telemetry.now())
+        seconds = self._cache.assumptions.took(eviction.beneficiary, eviction.job, self._clock.now())
         if seconds:
             self._telemetry.looped(eviction, seconds)
             for one, other in ((eviction.beneficiary, eviction.job), (eviction.job, eviction.beneficiary)):

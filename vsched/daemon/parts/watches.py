@@ -33,7 +33,7 @@ class Watches:
             base.client,
             base.cache,
             others,
-            telemetry.watch,
+            telemetry.process.watch,
             scheduling=options.schedule,
             arbitrating=options.arbitrate,
             user_key=options.user_key,
@@ -121,7 +121,7 @@ class Watches:
     def _add(self, kind: WorkloadKind) -> None:
         base = self._base
         made: Reflector[wire.Object] = workload_reflector(
-            base.client, base.cache, kind, base.telemetry.watch, base.options.user_key, self._discovery
+            base.client, base.cache, kind, base.telemetry.process.watch, base.options.user_key, self._discovery
         )
         self.reflectors[kind.id] = made
         self._statistics[kind.id] = made.statistics

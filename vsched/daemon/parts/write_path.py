@@ -45,7 +45,7 @@ class WritePath:
     def __init__(self, base: Base, writeback: WritebackSettings | None, confirmations: ConfirmationSettings) -> None:
         options, client, clock, cache, telemetry = base.options, base.client, base.clock, base.cache, base.telemetry
         bucket = TokenBucket(options.api_qps, options.api_burst)
-        self.writer = writer = Writer(client, bucket, telemetry.request, base.election.holds, cache.is_leaving)
+        self.writer = writer = Writer(client, bucket, telemetry.process.request, base.election.holds, cache.is_leaving)
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
         settings, statuses = writeback or WritebackSettings(events=events), StatusOutcomes(cache)
         self.writeback = Writeback(
@@ -57,7 +57,7 @@ class WritePath:
         self.eviction_backoff = EvictionBackoff(cache.assumptions, EvictionBackoffSettings())
         self.confirmations = Confirmations(client, cache.assumptions, clock, telemetry.binding_lost, confirmations)
         outcomes = Outcomes(
-            cache, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback
+            cache, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback, clock
         )
         bound: Handlers[[Outcome]] = Handlers()
         bound.add(outcomes.binding)
