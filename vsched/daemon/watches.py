@@ -213,8 +213,8 @@ def workload_reflector(
     cache: Mirror,
     workload: WorkloadKind,
     on_state: Callable[[Statistics], None],
-    user_key: str = USER,
-    discovery: Discovery | None = None,
+    user_key: str,
+    discovery: Discovery | None,
 ) -> Reflector[wire.Object]:
     """A reflector for a kind that only the table of workload kinds names."""
     newest, *older = workload.resources

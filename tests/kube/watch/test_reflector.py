@@ -67,11 +67,10 @@ async def reflecting(
     async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=2.0)) as client:
         reflector = Reflector(
             client,
-            WatchedKind(resource, decode or msgspec.json.Decoder(Pod).decode),
+            WatchedKind(resource, decode or msgspec.json.Decoder(Pod).decode, **more),
             mirror,
             settings=settings,
             on_state=lambda statistics: told.append((statistics.state, statistics.problem)),
-            **more,
         )
         reflector.begin_with(None if served is None else Served(frozenset(served)))
         task = asyncio.create_task(reflector.run())

@@ -77,7 +77,7 @@ class MakerController:
         clock: Clock,
         stands_back: Callable[[], Awaitable[str]],
         pods: Callable[[str], Sequence[VcjobPod]],
-        settings: MakerSettings | None = None,
+        settings: MakerSettings | None,
     ) -> None:
         """``stands_back`` finds out why nothing is to be done for now, in words; empty where there is no such reason.
         ``pods`` gives the pods of a vcjob by its uid.

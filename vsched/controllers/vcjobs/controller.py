@@ -79,7 +79,7 @@ class JobController:
         scheduler_names: tuple[str, ...],
         clock: Clock,
         worry: Callable[..., None],
-        settings: JobControllerSettings | None = None,
+        settings: JobControllerSettings | None,
     ) -> None:
         self._client = client
         self._writer = writer

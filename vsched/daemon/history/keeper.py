@@ -74,8 +74,8 @@ class HistoryKeeper:
         reporter: HistoryReporter,
         clock: Clock,
         period_seconds: float,
-        past: Past | None = None,
-        writes: Callable[[], bool] = lambda: True,
+        past: Past | None,
+        writes: Callable[[], bool],
     ) -> None:
         """``past`` reads the history from elsewhere where the object has none; ``writes`` says whether this daemon is
         the one that writes it."""

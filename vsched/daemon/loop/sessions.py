@@ -37,9 +37,9 @@ class Sessions:
         watches: Watches,
         health: Health,
         loop: Loop,
-        on_listed: Iterable[Callable[[], None]] = (),
-        history: asyncio.Event | None = None,
-        geometries: asyncio.Event | None = None,
+        on_listed: Iterable[Callable[[], None]],
+        history: asyncio.Event | None,
+        geometries: asyncio.Event | None,
     ) -> None:
         """``on_listed`` are called once the mirror is complete, to which ``geometries`` belong; a leader's first
         session waits for ``history``.

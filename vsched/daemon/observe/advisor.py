@@ -78,7 +78,7 @@ class Advisor:
         registry: Registry,
         advise: Callable[[Mapping[str, Advice]], None],
         telemetry: Telemetry,
-        settings: AdvisorSettings | None = None,
+        settings: AdvisorSettings | None,
     ) -> None:
         self._snapshots = snapshots
         self._registry = registry

@@ -48,7 +48,7 @@ def of_writes(
     dispatcher: Dispatcher,
     evictor: Evictor,
     writeback: Writeback,
-    allocations: AllocationWriter | None = None,
+    allocations: AllocationWriter | None,
 ) -> Numbers:
     """Sizes of the mirror and depths of the workqueues."""
     workqueues = {name: float(len(workqueue)) for name, workqueue in writeback.workqueues.items()}

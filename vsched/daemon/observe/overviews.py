@@ -69,7 +69,7 @@ class OverviewPublisher:
         clock: Clock,
         telemetry: Telemetry,
         role: Callable[[], str],
-        settings: OverviewSettings | None = None,
+        settings: OverviewSettings | None,
     ) -> None:
         self._feed = feed
         self._snapshots = snapshots

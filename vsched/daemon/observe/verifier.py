@@ -34,7 +34,7 @@ class Verifier:
         snapshots: SnapshotService,
         recorder: Recorder,
         telemetry: Telemetry,
-        settings: VerifierSettings | None = None,
+        settings: VerifierSettings | None,
     ) -> None:
         self._every = max(1, round(1 / share))
         self._snapshots = snapshots

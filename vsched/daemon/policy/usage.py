@@ -16,7 +16,7 @@ from vsched.model.amounts.resources import CPU, MEMORY, Amounts
 from vsched.model.nodes.table import NodeAttributes
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
-from vsched.settings.reach import NOTHING, Reach
+from vsched.settings.reach import Reach
 
 
 class WantedUsage(NamedTuple):
@@ -36,7 +36,7 @@ class UsageCollector:
         cache: Mirror,
         clock: Clock,
         on_state: Callable[[SourceState], None],
-        reach: Reach = NOTHING,
+        reach: Reach,
     ) -> None:
         self._reach = reach
         """The Secrets and files that may be used to log in at the source."""

@@ -85,9 +85,9 @@ class DeviceTable:
         thousandths: Ints,
         sharers: Ints,
         users: Ints,
-        networks: Ints | None = None,
-        states: NDArray[Any] | None = None,
-        largest: Ints | None = None,
+        networks: Ints | None,
+        states: NDArray[Any] | None,
+        largest: Ints | None,
     ) -> None:
         self.healthy = healthy
         """Whether there is a device that may be used."""

@@ -44,7 +44,7 @@ class LeaseWatch:
         self,
         client: ApiClient,
         settings: LeaseSettings,
-        on_state: Callable[[Statistics], None] = lambda statistics: None,
+        on_state: Callable[[Statistics], None],
     ) -> None:
         self.freed = asyncio.Event()
         """Set when the Lease has no holder or is deleted, or has other annotations; the reader clears it."""

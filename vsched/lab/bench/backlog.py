@@ -48,7 +48,7 @@ class WaitingCluster:
         self._cluster.ask(name, POOR, size, admitted=self._admitted)
 
 
-def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy, reason: str = NODES) -> dict[str, Any]:
+def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy, reason: str) -> dict[str, Any]:
     """The cycles, their snapshots included, with so many waiting pods in gangs."""
     cluster = WaitingCluster(nodes, waiting, gang, reason)
     listed()

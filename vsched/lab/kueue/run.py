@@ -80,9 +80,7 @@ Tell = Callable[[KueueProgress], None]
 class KueueReplay:
     """One generator under one policy, from its first workload to the end of its last."""
 
-    def __init__(
-        self, generator: Generator, policy: Policy, registry: Registry, tell: Tell, *, apart_ms: int = 0
-    ) -> None:
+    def __init__(self, generator: Generator, policy: Policy, registry: Registry, tell: Tell, *, apart_ms: int) -> None:
         """``apart_ms`` is the least time between cycles while workloads wait."""
         self._policy = policy
         self._registry = registry

@@ -57,7 +57,7 @@ class SteppedDaemon:
     """A daemon that holds sessions on request."""
 
     def __init__(
-        self, cluster: Cluster, client: ApiClient, policy: Path | None, clock: Clock, checks: Checks | None = None
+        self, cluster: Cluster, client: ApiClient, policy: Path | None, clock: Clock, checks: Checks | None
     ) -> None:
         self._cluster = cluster
         self._checks = checks
