@@ -70,15 +70,12 @@ class PodGroupController:
         mirror: Mirror,
         scheduler_names: frozenset[str],
         worry: Worry,
-        settings: PodGroupSettings | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._writer = writer
         self._events = events
         self._mirror = mirror
         self._worry = worry
-        self._settings = settings or PodGroupSettings()
-        self._clock = clock
+        self._settings = PodGroupSettings()
         self._records = PodGroupRecords(
             scheduler_names, self._touched, lambda: mirror.intake.workloads, mirror.gang_pod
         )
@@ -96,8 +93,8 @@ class PodGroupController:
         """Problems of annotations already reported, by key of the PodGroup."""
         self._worried: set[tuple[str, int]] = set()
         """Failures already logged, as (method and kind, code), until such a write succeeds."""
-        self.groups: Workqueue[str, None] = Workqueue(self._settings.groups, self._look, clock)
-        self.pods: Workqueue[str, PodGroupMember] = Workqueue(self._settings.pods, self._name, clock)
+        self.groups: Workqueue[str, None] = Workqueue(self._settings.groups, self._look)
+        self.pods: Workqueue[str, PodGroupMember] = Workqueue(self._settings.pods, self._name)
 
     @property
     def sinks(self) -> Mapping[str, ObjectFeed[Any]]:
@@ -171,7 +168,7 @@ class PodGroupController:
         self._complain(key, live.owner, tuple(remarks))
         if group is None:
             made = self._made.get(key)
-            if made is not None and self._clock() < made + self._settings.unseen_seconds:
+            if made is not None and time.monotonic() < made + self._settings.unseen_seconds:
                 return None
             namespace, _, name = key.partition("/")
             body = creation(namespace, name, content, live.owner)
@@ -190,7 +187,7 @@ class PodGroupController:
         if answer.done or there or (write.method == "DELETE" and answer.code == 404):
             self._succeeded(key, write)
             if write.method == "POST" and self._records.group(key) is None and self._records.is_known(key):
-                self._made[key] = self._clock()
+                self._made[key] = time.monotonic()
                 self._touched(key)
         elif answer.code != NOT_PERMITTED:
             self._failed(key, write, answer)

@@ -13,11 +13,11 @@ from vsched.model.pods.task import Task
 class Assumptions:
     """Takes the decisions of cycles and the outcomes of writes."""
 
-    def __init__(self, stores: Stores, events: MirrorEvents, now: float = 0.0) -> None:
+    def __init__(self, stores: Stores, events: MirrorEvents) -> None:
         self._pods = stores.decided
         self._stores = stores
         self._events = events
-        self.now = now
+        self.now = 0.0
         """The time of the last snapshot."""
 
     def advance(self, now: float) -> float:

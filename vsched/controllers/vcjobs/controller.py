@@ -79,7 +79,7 @@ class JobController:
         scheduler_names: tuple[str, ...],
         clock: Clock,
         worry: Callable[..., None],
-        settings: JobControllerSettings | None,
+        settings: JobControllerSettings,
     ) -> None:
         self._client = client
         self._writer = writer
@@ -87,7 +87,7 @@ class JobController:
         self._clock = clock
         self.on_hands: Handlers[[]] = Handlers()
         """Called when this process begins to look after vcjobs, or leaves them to Volcano's controllers."""
-        self._settings = settings or JobControllerSettings()
+        self._settings = settings
         rivals = self._settings.rivals
         self._records = JobRecords(scheduler_names, self._touched, self._refuse, clock, rivals.namespace)
         self.rivals = VolcanoControllers(client, self._records.volcano, clock, self._changed_hands, worry, rivals)

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from vsched.clock import Clock
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.words import log as words
 from vsched.kube.auth.config import IN_CLUSTER
@@ -127,7 +126,6 @@ class LeaseElection:
         *,
         on_role: Callable[[str], None] = lambda role: None,
         on_answer: Callable[[str, int], None] = lambda verb, code: None,
-        clock: Clock | None = None,
     ) -> None:
         if not settings.namespace:
             settings = msgspec.structs.replace(settings, namespace=home_of(connection))
@@ -138,7 +136,7 @@ class LeaseElection:
         self._on_answer = on_answer
         self._before = CandidateState()
         self._lost: LeaseLost | None = None
-        self._elector = Elector(settings, clock=clock, told=self._on_state, watched=self._on_watch)
+        self._elector = Elector(settings, told=self._on_state, watched=self._on_watch)
         self.leading = self.first = self._elector.leading
 
     @property

@@ -16,7 +16,6 @@ from functools import partial
 
 import msgspec
 
-from vsched.clock import Clock
 from vsched.daemon.lead.election import ONCE, Reporter, Settle, home_of
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.words import log as words
@@ -45,7 +44,6 @@ class ShardElection:
         on_lost: Callable[[], None],
         *,
         on_answer: Callable[[str, int], None] = lambda verb, code: None,
-        clock: Clock | None = None,
     ) -> None:
         if not settings.namespace:
             settings = msgspec.structs.replace(settings, namespace=home_of(connection))
@@ -56,7 +54,7 @@ class ShardElection:
         self._reporter = reporter
         self._on_lost = on_lost
         self._on_answer = on_answer
-        self._clock = clock or WakefulClock()
+        self._clock = WakefulClock()
         self._lost: LeaseLost | None = None
         self._leaving: set[int] = set()
         """Shards that are about to be given back: nothing more is decided for them."""

@@ -78,13 +78,13 @@ class Advisor:
         registry: Registry,
         advise: Callable[[Mapping[str, Advice]], None],
         telemetry: Telemetry,
-        settings: AdvisorSettings | None,
+        settings: AdvisorSettings,
     ) -> None:
         self._snapshots = snapshots
         self._registry = registry
         self._advise = advise
         self._telemetry = telemetry
-        self._settings = settings or AdvisorSettings()
+        self._settings = settings
         self._advice: dict[str, Advice] = {}
         self._looked: dict[str, Looked] = {}
         """Waiting jobs that have been searched."""

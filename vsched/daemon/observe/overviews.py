@@ -69,7 +69,7 @@ class OverviewPublisher:
         clock: Clock,
         telemetry: Telemetry,
         role: Callable[[], str],
-        settings: OverviewSettings | None,
+        settings: OverviewSettings,
     ) -> None:
         self._feed = feed
         self._snapshots = snapshots
@@ -79,7 +79,7 @@ class OverviewPublisher:
         self._telemetry = telemetry
         self._role = role
         """``leader`` where there are sessions."""
-        self._settings = settings or OverviewSettings()
+        self._settings = settings
         self._complaint = ""
         self._drawn: OverviewSources | None = None
         self._looked = -UNHURRIED_SECONDS
