@@ -130,7 +130,7 @@ async def digested(cluster: Cluster, daemon: Daemon) -> None:
         return all(versions[kind] >= cluster.store.latest(found) for kind, found in followed.items())
 
     def is_done() -> bool:
-        believed = any(count for name, count in daemon.cache.describe().items() if name.startswith("assumed_"))
+        believed = any(count for name, count in daemon.mirror.describe().items() if name.startswith("assumed_"))
         leaving = any(pod["metadata"].get("deletionTimestamp") for pod in cluster.client.list("pods"))
         return not (daemon.dispatcher.busy or daemon.evictor.busy or believed or leaving)
 

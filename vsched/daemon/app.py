@@ -91,7 +91,12 @@ class Daemon:
         policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
         trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
         self._base = base = make_base(options, client, registry, clock, policy, trigger, settings.observing)
-        self.policy, self.cache, self.telemetry, self.election = base.policy, base.cache, base.telemetry, base.election
+        self.policy, self.mirror, self.telemetry, self.election = (
+            base.policy,
+            base.mirror,
+            base.telemetry,
+            base.election,
+        )
         self._writes = writes = WritePath(base, settings.writeback, settings.confirmations)
         self.dispatcher, self.evictor, self.writeback = writes.dispatcher, writes.evictor, writes.writeback
         self.rivals = writes.rivals
@@ -99,12 +104,12 @@ class Daemon:
         self.watches = watches = Watches(base, self.housekeeping.sinks)
         self.reflectors, self.progress = watches.reflectors, watches.progress
         self.usage = UsageCollector(
-            base.settings, client, self.cache, base.clock, self.telemetry.process.usage, self.policy.reach
+            base.settings, client, self.mirror, base.clock, self.telemetry.process.usage, self.policy.reach
         )
         self.geometries = GeometryWatch(
             lambda: base.settings().policy.device_config() if options.schedule else None,
             client,
-            self.cache,
+            self.mirror,
             self.telemetry.note,
             self.telemetry.worry,
         )
@@ -138,8 +143,8 @@ class Daemon:
         if writes.shards is not None and options.schedule:
             decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
         parts = SessionParts(
-            mirror=writes.shards or self.cache,
-            assuming=self.cache.assumptions.assuming,
+            mirror=writes.shards or self.mirror,
+            assuming=self.mirror.assumptions.assuming,
             decide=decide,
             policy=base.policy_of_sessions,
             evictor=self.evictor,
@@ -264,7 +269,7 @@ class Daemon:
         self.usage.nudge()
         self.geometries.nudge()
         self._base.trigger.set_period(period_seconds(self._base.options, self.policy))
-        self._base.cache.history.keep(self.policy.policy.decays())
+        self._base.mirror.history.keep(self.policy.policy.decays())
         if self._writes.policy_status is not None:
             self._writes.policy_status.on_reading(reading)
 
@@ -282,7 +287,7 @@ class Daemon:
         written = self.arbitration.writer if self.arbitration is not None else None
         return {
             **of_watches(self.reflectors),
-            **of_writes(self.cache, self.dispatcher, self.evictor, self.writeback, written),
+            **of_writes(self.mirror, self.dispatcher, self.evictor, self.writeback, written),
             **self._writes.claims.numbers(),
             **self.election.numbers(),
             **(self._writes.shards.numbers() if self._writes.shards is not None else {}),

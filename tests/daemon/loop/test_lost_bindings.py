@@ -44,7 +44,7 @@ async def test_an_accepted_binding_that_is_not_there_is_not_believed_for_long() 
         async with scheduling(proxy.url, confirmations=SOON) as daemon:
             cluster.apply(gang("g", 2))
             await until(lambda: len(nodes_of(cluster, "g-")) == 2)
-            await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+            await until(lambda: daemon.mirror.describe()["assumed_tasks"] == 0)
             assert lost(daemon) == 2
 
 

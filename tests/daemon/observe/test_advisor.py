@@ -65,7 +65,7 @@ async def test_advice_goes_with_the_reason_it_was_for() -> None:
         cluster.apply([node("n2", cpu="4")])
         await until(lambda: len(nodes_of(cluster, "train")) == 8)
         assert "would start" not in said(daemon, "default/train")
-        await until(lambda: not daemon.cache.snapshot(NOW).advice)
+        await until(lambda: not daemon.mirror.snapshot(NOW).advice)
 
 
 async def test_no_advice_is_looked_for_where_nobody_wants_any() -> None:

@@ -74,7 +74,7 @@ class OnPaper(NamedTuple):
     """A plan, and the cluster in which it has come true."""
 
     planned: Planned
-    cache: PaperMirror
+    mirror: PaperMirror
     policy: Policy
     """With what arbitration adds to it."""
     rounds: Rounds | None
@@ -84,7 +84,7 @@ class OnPaper(NamedTuple):
 
     def snapshot(self) -> Snapshot:
         """The cluster in which the plan has come true, as the next cycle would see it."""
-        found = self.cache.snapshot(self.moment)
+        found = self.mirror.snapshot(self.moment)
         return found if self.rounds is None else self.rounds.arbitrate(found)[0]
 
 
@@ -107,7 +107,7 @@ def decide_on_paper(
     """
     if rules is None and is_wanted(manifests.objects):
         rules = AT_ONCE
-    cache = PaperMirror(
+    mirror = PaperMirror(
         MirrorSettings(
             frozenset(names),
             open_without_state=True,
@@ -116,32 +116,32 @@ def decide_on_paper(
             workloads=workloads,
         )
     )
-    cache.know_owners({kind for kind, objects in manifests.objects.items() if objects})
-    cache.inputs.use(usage)
+    mirror.know_owners({kind for kind, objects in manifests.objects.items() if objects})
+    mirror.inputs.use(usage)
     for kind, objects in manifests.objects.items():
-        cache.intake.replace(kind, objects)
-    if cache.broken:
+        mirror.intake.replace(kind, objects)
+    if mirror.broken:
         raise BadObject(
             "\n".join(
                 f"{manifests.origins[broken.kind, broken.namespace, broken.name]}: {broken.message}"
-                for broken in cache.broken.values()
+                for broken in mirror.broken.values()
             )
         )
-    for found in cache.blemished.values():
+    for found in mirror.blemished.values():
         origin = manifests.origins[found.kind, found.namespace, found.name]
         say(f"vsched: {origin}: {found.message}", err=True)
     _tell_of_other_schedulers(manifests.objects.get("Pod", ()), names)
-    cache.bind_volumes(new_volume_claims(manifests))
-    rounds = None if rules is None else Rounds(cache, rules, policy)
+    mirror.bind_volumes(new_volume_claims(manifests))
+    rounds = None if rules is None else Rounds(mirror, rules, policy)
     if rounds is not None:
         policy = policy.with_plugin(ALLOCATION)
     reports, moment, ended = list[CycleReport](), now, list[str]()
-    snapshot = cache.snapshot(moment)
+    snapshot = mirror.snapshot(moment)
     with Caller() as caller:
         for number in range(cycles):
             if number:
-                moment = next_moment(cache, reports, moment, ended)
-                snapshot = cache.snapshot(moment)
+                moment = next_moment(mirror, reports, moment, ended)
+                snapshot = mirror.snapshot(moment)
             if not reports:
                 _tell_of_broken_trees(snapshot)
             evicted: tuple[Evict, ...] = ()
@@ -151,12 +151,12 @@ def decide_on_paper(
             on_decided(snapshot, policy, report)
             report = replace(report, evictions=(*evicted, *report.evictions))
             reports.append(report)
-            cache.settle(report)
+            mirror.settle(report)
     if caller.problem:
         say(words.extender_does_not_answer(caller.problem), err=True)
     shares = None if rounds is None or not reports else rounds.shares()
     planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares, snapshot.called)
-    return OnPaper(planned, cache, policy, rounds, moment)
+    return OnPaper(planned, mirror, policy, rounds, moment)
 
 
 def _tell_of_other_schedulers(pods: Iterable[wire.Object], names: Sequence[str]) -> None:

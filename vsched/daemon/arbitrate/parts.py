@@ -25,10 +25,10 @@ class ArbitrationService:
 
     def __init__(self, base: Base, writes: WritePath, incomplete: Callable[[], str]) -> None:
         self.writer = AllocationWriter(writes.writer, writes.events, base.telemetry.worry)
-        self._admission = Admission(base.cache, base.telemetry.findings, base.clock, base.idle)
+        self._admission = Admission(base.mirror, base.telemetry.findings, base.clock, base.idle)
         self._sharing = sharing = _sharing(base, writes)
         self._arbiter = Arbiter(
-            base.cache,
+            base.mirror,
             ArbitrationWrites(self.writer, writes.evictor),
             base.options.rules,
             lambda: Placing.of(base.registry, base.policy_of_sessions()),
@@ -37,7 +37,7 @@ class ArbitrationService:
             base.trigger.pull,
             sharing,
         )
-        self._review = Review(base.cache, incomplete)
+        self._review = Review(base.mirror, incomplete)
 
     async def arbitrate(self, snapshot: Snapshot) -> Snapshot:
         """Divide the cluster if it is time to; what other schedulers' admitted pods use counts until it is watched."""
@@ -62,5 +62,5 @@ class ArbitrationService:
 
 def _sharing(base: Base, writes: WritePath) -> Sharing:
     if writes.shards is None or not isinstance(base.election, ShardElection):
-        return Alone(base.cache)
+        return Alone(base.mirror)
     return Together(writes.shards, base.election)

@@ -62,7 +62,7 @@ class Arbiter:
 
     def __init__(
         self,
-        cache: Mirror,
+        mirror: Mirror,
         writes: ArbitrationWrites,
         rules: ArbitrationRules,
         placing: Callable[[], Placing],
@@ -71,7 +71,7 @@ class Arbiter:
         nudge: Callable[[], None],
         sharing: Sharing,
     ) -> None:
-        self._cache = cache
+        self._mirror = mirror
         self._writes = writes
         self._rules = rules
         self._placing = placing
@@ -108,7 +108,7 @@ class Arbiter:
             return snapshot
 
     async def _round(self, snapshot: Snapshot, began: float) -> Snapshot:
-        arbitration = self._cache.arbitration()
+        arbitration = self._mirror.arbitration()
         based_on = (arbitration.version, *snapshot.total)
         if began < self._due_at and based_on == self._based_on:
             return snapshot
@@ -143,7 +143,7 @@ class Arbiter:
 
     def _keep_to(self, snapshot: Snapshot, decided: RoundDecisions) -> Snapshot:
         self._promised = decided.verdict.promised
-        self._cache.inputs.set_ceilings(decided.ceilings, decided.pools)
+        self._mirror.inputs.set_ceilings(decided.ceilings, decided.pools)
         return replace(snapshot, ceilings=decided.ceilings, pools=decided.pools)
 
     def _carry_out(self, snapshot: Snapshot, arbitration: Arbitration, decided: RoundDecisions) -> Snapshot:
@@ -154,7 +154,7 @@ class Arbiter:
         evictions = tuple(eviction for eviction in verdict.evictions if self._stays(eviction))
         if not evictions:
             return in_force
-        self._cache.assumptions.assume(CycleReport(evictions=evictions))
+        self._mirror.assumptions.assume(CycleReport(evictions=evictions))
         self._writes.evictor.submit(evictions)
         # So that the session does not take the same pods' room once more, it has to see them leave.
         seen = self._sharing.snapshot(self._clock.now())
@@ -165,7 +165,7 @@ class Arbiter:
 
     def _stays(self, eviction: Evict) -> bool:
         """Whether the pod still runs, and its eviction was not refused, since the round began."""
-        task = self._cache.task(eviction.uid)
+        task = self._mirror.task(eviction.uid)
         return task is not None and not task.spared and task.status in (Status.BOUND, Status.RUNNING)
 
     def _fail(self, error: Exception) -> None:

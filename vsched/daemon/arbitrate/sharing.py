@@ -45,8 +45,8 @@ class Sharing(Protocol):
 class Alone:
     """A daemon that decides for the whole cluster."""
 
-    def __init__(self, cache: Mirror) -> None:
-        self.snapshot = cache.snapshot
+    def __init__(self, mirror: Mirror) -> None:
+        self.snapshot = mirror.snapshot
 
     def acts(self) -> bool:
         return True

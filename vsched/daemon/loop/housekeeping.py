@@ -38,7 +38,7 @@ class Housekeeping:
         if options.schedule and options.queue_controller:
             namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
             self.queues = QueueController(client, writer, events, options.default_queue, namespaces, worry)
-            base.cache.events.on_native.add(self.queues.native)
+            base.mirror.events.on_native.add(self.queues.native)
         if options.runs_jobs:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
             jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
@@ -54,16 +54,16 @@ class Housekeeping:
                 writer,
                 events,
                 lambda: base.policy.policy.autoscaling,
-                base.cache.inputs,
+                base.mirror.inputs,
                 worry,
                 base.clock,
             )
         self.node_shards: NodeShards | None = None
         if options.masks_nodes:
             mode, name = options.sharding_mode, options.sharding_name
-            self.node_shards = NodeShards(mode, name, writer, base.cache.inputs.mask, worry, base.clock)
+            self.node_shards = NodeShards(mode, name, writer, base.mirror.inputs.mask, worry, base.clock)
         if options.schedule and options.gate_controller:
-            self.gates = GateKeeper(writer, events, base.cache.assumptions.ungate_failed)
+            self.gates = GateKeeper(writer, events, base.mirror.assumptions.ungate_failed)
 
     def listed(self) -> None:
         """The mirror is complete."""
@@ -112,7 +112,7 @@ class Housekeeping:
             return None
         options, rivals = self._base.options, self.jobs.rivals
         return JobReviews(
-            self._base.cache, options.scheduler_names, options.default_queue, lambda: rivals.present, ready
+            self._base.mirror, options.scheduler_names, options.default_queue, lambda: rivals.present, ready
         )
 
     @property

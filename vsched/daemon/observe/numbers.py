@@ -44,7 +44,7 @@ def last_shown(reflectors: Mapping[str, Reflector[wire.Object]]) -> float:
 
 
 def of_writes(
-    cache: Mirror,
+    mirror: Mirror,
     dispatcher: Dispatcher,
     evictor: Evictor,
     writeback: Writeback,
@@ -56,7 +56,7 @@ def of_writes(
         workqueues["allocations"] = float(len(allocations.workqueue))
     depths = {"bindings": float(dispatcher.depth), "evictions": float(evictor.depth)}
     return {
-        "vsched_mirror_size": {name: float(size) for name, size in cache.describe().items()},
+        "vsched_mirror_size": {name: float(size) for name, size in mirror.describe().items()},
         "vsched_queue_depth": {**depths, **workqueues},
         "vsched_in_flight": {"bindings": float(dispatcher.in_flight), "evictions": float(evictor.in_flight)},
         "vsched_events_dropped_total": dict(writeback.events.dropped),

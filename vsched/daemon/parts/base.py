@@ -36,7 +36,7 @@ class Base:
     policy: PolicyInForce
     trigger: Trigger
     """What starts the next session."""
-    cache: Mirror
+    mirror: Mirror
     """The mirror of the cluster."""
     telemetry: Telemetry
     election: Election
@@ -75,7 +75,7 @@ def make_base(
     observing: ObserveSettings,
 ) -> Base:
     """The parts for these options."""
-    cache = Mirror(
+    mirror = Mirror(
         MirrorSettings(
             frozenset(options.scheduler_names if options.schedule else ()),
             options.default_queue,
@@ -89,14 +89,14 @@ def make_base(
         ),
         MirrorEvents(on_change=trigger.pull, on_calm_change=trigger.pull_later),
     )
-    cache.history.keep(policy.policy.decays())
-    telemetry = Telemetry(clock, cache.task, observing)
-    cache.events.on_arrival.add(telemetry.arrived)
+    mirror.history.keep(policy.policy.decays())
+    telemetry = Telemetry(clock, mirror.task, observing)
+    mirror.events.on_arrival.add(telemetry.arrived)
     stopping = asyncio.Event()
     election = make_election(options, client, telemetry, stopping)
     if isinstance(election, ShardElection):
         election.on_shards.add(trigger.pull)
-    return Base(options, client, registry, clock, policy, trigger, cache, telemetry, election, observing, stopping)
+    return Base(options, client, registry, clock, policy, trigger, mirror, telemetry, election, observing, stopping)
 
 
 def make_election(options: Options, client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event) -> Election:

@@ -43,17 +43,17 @@ class Inspection:
         """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about,
         ``unmade`` why a vcjob has no PodGroup, ``uncreated`` why its pods cannot be created.
         """
-        options, registry, clock, telemetry, cache = (
+        options, registry, clock, telemetry, mirror = (
             base.options,
             base.registry,
             base.clock,
             base.telemetry,
-            base.cache,
+            base.mirror,
         )
         self.snapshots = SnapshotService(base.trigger.pull, role)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
-            self._advisor = Advisor(self.snapshots, registry, cache.inputs.advise, telemetry, base.observing.advice)
+            self._advisor = Advisor(self.snapshots, registry, mirror.inputs.advise, telemetry, base.observing.advice)
         whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
         self.recorder = Recorder(
             options.recordings, self.snapshots, whose, clock, telemetry, base.observing.binding_tries
@@ -66,13 +66,13 @@ class Inspection:
         self._findings = telemetry.findings
         at_rest = self.snapshots.at_rest.wait
         self._explanations = explanation_routes(
-            self._look, registry, cache.unused, at_rest, elsewhere=elsewhere, unmade=unmade, uncreated=uncreated
+            self._look, registry, mirror.unused, at_rest, elsewhere=elsewhere, unmade=unmade, uncreated=uncreated
         )
-        seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names, cache.called)
+        seen = MirrorView(mirror.tasks_of, mirror.tasks_on, lambda: mirror.axis.names, mirror.called)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._devices = device_route(lambda: self._findings.snapshot)
         self._histories = (
-            usage_history_route(lambda: frozen_history(cache.history.publish())),
+            usage_history_route(lambda: frozen_history(mirror.history.publish())),
             queue_history_route(telemetry.shares),
         )
         self._files = read_files()

@@ -47,7 +47,7 @@ class ShardMirror:
 
     def __init__(
         self,
-        cache: Mirror,
+        mirror: Mirror,
         election: ShardElection,
         division: ShardDivision,
         client: ApiClient,
@@ -58,7 +58,7 @@ class ShardMirror:
     ) -> None:
         """``changed`` is called when other nodes may be used. ``handover`` is None where nothing is written. ``names``
         are those of the schedulers whose pods are ours."""
-        self._cache = cache
+        self._mirror = mirror
         self._election = election
         self.division = division
         self._client = client
@@ -114,15 +114,15 @@ class ShardMirror:
                 self._lending.leave(shard)
             # Daemons before may not have written the statuses of jobs that are ours from now on.
             self._held = held
-            self._cache.assumptions.review()
+            self._mirror.assumptions.review()
             self.on_moved()
-        whole = self._latest = self._cache.snapshot(now)
+        whole = self._latest = self._mirror.snapshot(now)
         self._seen_version = self._lending.version
         self._seen.set()
         mask = None if len(held) == self.division.count else self._territory(whole)
         found = narrowed(whole, self.division, held, mask)
         # Where shares are worked out only after the snapshot, whoever does it also asks which jobs have their turn.
-        return found if self._cache.settings.arbitrating else self.in_turn(found)
+        return found if self._mirror.settings.arbitrating else self.in_turn(found)
 
     def in_turn(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot without the jobs that wait for the turn of their shard."""
@@ -130,7 +130,7 @@ class ShardMirror:
 
     def preparing(self) -> Iterator[None]:
         """Much of the work of the next snapshot, in steps."""
-        return self._cache.preparing()
+        return self._mirror.preparing()
 
     def deciding(self, decide: Decide, alone: Decide) -> Decide:
         """Cycles that also find out, now and then, which nodes of other shards would help the jobs that still wait.
@@ -238,7 +238,7 @@ class ShardMirror:
         for pod in found.get("items") or ():
             ours = pod["spec"].get("schedulerName") in self._names
             if ours and (pod.get("status") or {}).get("phase") not in ENDED:
-                task = self._cache.task(pod["metadata"]["uid"])
+                task = self._mirror.task(pod["metadata"]["uid"])
                 if task is None or task.node != node:
                     return False
         return True

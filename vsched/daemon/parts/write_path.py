@@ -43,21 +43,21 @@ class WritePath:
     """The parts that write, from the rate limit to the confirmation."""
 
     def __init__(self, base: Base, writeback: WritebackSettings | None, confirmations: ConfirmationSettings) -> None:
-        options, client, clock, cache, telemetry = base.options, base.client, base.clock, base.cache, base.telemetry
+        options, client, clock, mirror, telemetry = base.options, base.client, base.clock, base.mirror, base.telemetry
         bucket = TokenBucket(options.api_qps, options.api_burst)
-        self.writer = writer = Writer(client, bucket, telemetry.process.request, base.election.holds, cache.is_leaving)
+        self.writer = writer = Writer(client, bucket, telemetry.process.request, base.election.holds, mirror.is_leaving)
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
-        settings, statuses = writeback or WritebackSettings(events=events), StatusOutcomes(cache)
+        settings, statuses = writeback or WritebackSettings(events=events), StatusOutcomes(mirror)
         self.writeback = Writeback(
-            client, writer, settings, clock, statuses.status, cache, statuses.nomination, base.election.first.is_set
+            client, writer, settings, clock, statuses.status, mirror, statuses.nomination, base.election.first.is_set
         )
         self.events = self.writeback.events
         self.events.on_refused.add(telemetry.worry)
-        self.bind_backoff = BindBackoff(cache.assumptions.forget)
-        self.eviction_backoff = EvictionBackoff(cache.assumptions, EvictionBackoffSettings())
-        self.confirmations = Confirmations(client, cache.assumptions, clock, telemetry.binding_lost, confirmations)
+        self.bind_backoff = BindBackoff(mirror.assumptions.forget)
+        self.eviction_backoff = EvictionBackoff(mirror.assumptions, EvictionBackoffSettings())
+        self.confirmations = Confirmations(client, mirror.assumptions, clock, telemetry.binding_lost, confirmations)
         outcomes = Outcomes(
-            cache, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback, clock
+            mirror, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback, clock
         )
         bound: Handlers[[Outcome]] = Handlers()
         bound.add(outcomes.binding)
@@ -65,7 +65,7 @@ class WritePath:
         notes = no_notes
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
-            self.podgroups = PodGroupController(writer, self.events, cache, names, telemetry.worry)
+            self.podgroups = PodGroupController(writer, self.events, mirror, names, telemetry.worry)
             notes = self.podgroups.notes
         sending = DispatchSettings(options.max_in_flight)
         self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock, notes)
@@ -77,19 +77,19 @@ class WritePath:
             client,
             writer,
             self.dispatcher,
-            cache,
+            mirror,
             clock,
             reports,
             lambda: rules_of(base.policy.policy).bind_seconds,
             TransactionSettings(),
         )
         bound.add(self.claims.gangs.answered)
-        cache.events.on_claim.add(self.claims.gangs.changed)
+        mirror.events.on_claim.add(self.claims.gangs.changed)
         evictions = EvictionSettings(
             delete=options.eviction_mode == "delete", asks_seconds=options.cooperative_eviction_seconds
         )
         self.evictor = Evictor(
-            writer, outcomes.eviction, evictions, clock, outcomes.withdrawal, lambda uid: cache.task(uid) is not None
+            writer, outcomes.eviction, evictions, clock, outcomes.withdrawal, lambda uid: mirror.task(uid) is not None
         )
         elected, leads = options.leader_elect, base.election.holds
         self.shards: ShardMirror | None = None
@@ -98,7 +98,7 @@ class WritePath:
             division = ShardDivision(options.shards, options.shard_by, options.node_pool_label)
             handover = ShardHandover(base.election, self.dispatcher, self.claims, base.trigger.pull)
             self.shards = ShardMirror(
-                cache,
+                mirror,
                 base.election,
                 division,
                 client,
@@ -113,7 +113,7 @@ class WritePath:
         )
         if self.shards is not None:
             self.shards.on_moved.add(self.rivals.took_over)
-        cache.events.on_foreign.add(self.rivals.bound)
+        mirror.events.on_foreign.add(self.rivals.bound)
         self.policy_status: PolicyStatus | None = None
         """None where the policy is not that of a ConfigMap."""
         if isinstance(base.policy, PolicyMap):

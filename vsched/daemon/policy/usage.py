@@ -33,7 +33,7 @@ class UsageCollector:
         self,
         settings: Callable[[], Settings],
         client: ApiClient,
-        cache: Mirror,
+        mirror: Mirror,
         clock: Clock,
         on_state: Callable[[SourceState], None],
         reach: Reach,
@@ -42,7 +42,7 @@ class UsageCollector:
         """The Secrets and files that may be used to log in at the source."""
         self._settings = settings
         self._client = client
-        self._cache = cache
+        self._mirror = mirror
         self._clock = clock
         self._on_state = on_state
         """Called when the state of the source changes."""
@@ -82,16 +82,16 @@ class UsageCollector:
         source = None if wanted.metrics is None else make_source(wanted.metrics, self._client, self._clock, self._reach)
         if source is None or wanted.metrics is None:
             if before is not None:
-                self._cache.inputs.use(None)
+                self._mirror.inputs.use(None)
             return
         label = wanted.metrics.node_label
         poller = Poller(
             source,
             PollSettings(wanted.metrics.interval, wanted.metrics.timeout),
-            lambda: [target_of(attributes, has, label) for attributes, has in self._cache.nodes()],
+            lambda: [target_of(attributes, has, label) for attributes, has in self._mirror.nodes()],
             wanted.periods,
             self._clock,
-            self._cache.inputs.use,
+            self._mirror.inputs.use,
             self._on_state,
         )
         if before is not None:

@@ -61,10 +61,10 @@ class MixedGang(NamedTuple):
 
     def mirror(self) -> Mirror:
         """A cluster of these nodes where the gang waits."""
-        cache = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
+        mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         for kind, found in self._manifests():
-            cache.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
-        return cache
+            mirror.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+        return mirror
 
     def _manifests(self) -> Iterator[tuple[str, Manifest]]:
         for at, (cpu, memory, gpus) in enumerate(self.nodes):
@@ -149,14 +149,14 @@ def measure_mixed(nodes: int, policy: Policy) -> dict[str, Any]:
     return {name: _cost(gang(nodes, Random(SEED)).mirror(), policy) for name, gang in GANGS.items()}
 
 
-def _cost(cache: Mirror, policy: Policy) -> dict[str, Any]:
-    cache.snapshot(0.0)
+def _cost(mirror: Mirror, policy: Policy) -> dict[str, Any]:
+    mirror.snapshot(0.0)
     listed()
     first, again = list[float](), list[float]()
     for _ in range(REPEATS):
         memo = Memo()
         for seconds in (first, again):
-            snapshot = cache.snapshot(0.0)
+            snapshot = mirror.snapshot(0.0)
             begin = process_time()
             session = run_actions(snapshot, policy, REGISTRY, Trace(), memo=memo)
             seconds.append(process_time() - begin)

@@ -153,7 +153,7 @@ class NamespaceFeeder:
 
     def __init__(self, crowd: NamespaceWorld) -> None:
         self.crowd = crowd
-        self.cache = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True, arbitrating=True))
+        self.mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True, arbitrating=True))
         self.waiting: list[Manifest] = []
         """Pods without a node, oldest first."""
         self.staying: set[str] = set()
@@ -290,4 +290,4 @@ class NamespaceFeeder:
         self._feed(key[0], found, "MODIFIED")
 
     def _feed(self, kind: str, found: Manifest, change: str = "ADDED") -> None:
-        self.cache.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self.mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))

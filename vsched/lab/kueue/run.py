@@ -90,7 +90,7 @@ class KueueReplay:
         """No cycle before this moment, because workloads still waited after the last one."""
         self._owed = False
         """Whether a cycle waits for that moment."""
-        self._cache = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
+        self._mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         self._tiers = tiers_of(generator)
         queues = [*generator.queues()]
         for made in (queue_objects(queues), priority_objects(generator), node_objects(generator)):
@@ -190,7 +190,7 @@ class KueueReplay:
         for _ in range(ROUNDS):
             report = self._cycle()
             self._cycles += 1
-            self._cache.assumptions.assume(report)
+            self._mirror.assumptions.assume(report)
             if not self._carry_out(report):
                 return
             self._report()
@@ -198,7 +198,7 @@ class KueueReplay:
 
     def _cycle(self) -> CycleReport:
         """What a cycle decides, without what it would say of those that wait, which nobody reads here."""
-        session = run_actions(self._cache.snapshot(self._now / 1000), self._policy, self._registry, Trace())
+        session = run_actions(self._mirror.snapshot(self._now / 1000), self._policy, self._registry, Trace())
         report = decided(session)
         session.plugins.release()
         return report
@@ -244,7 +244,7 @@ class KueueReplay:
             self._feed(kind, found)
 
     def _feed(self, kind: str, found: Obj, change: str = "ADDED") -> None:
-        self._cache.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self._mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
 
     # -- how far it is
 
