@@ -91,12 +91,8 @@ class Daemon:
         policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
         trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
         self._base = base = make_base(options, client, registry, clock, policy, trigger, settings.observing)
-        self.policy, self.mirror, self.telemetry, self.election = (
-            base.policy,
-            base.mirror,
-            base.telemetry,
-            base.election,
-        )
+        self.policy, self.mirror = base.policy, base.mirror
+        self.telemetry, self.election = base.telemetry, base.election
         self._writes = writes = WritePath(base, settings.writeback, settings.confirmations)
         self.dispatcher, self.evictor, self.writeback = writes.dispatcher, writes.evictor, writes.writeback
         self.rivals = writes.rivals
