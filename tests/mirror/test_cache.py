@@ -12,7 +12,7 @@ from tests.support.views import view
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.state.resource_versions import SeenVersions
 from vsched.mirror.stores import MirrorSettings
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.pods.status import Status

@@ -17,7 +17,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.settings.workloads import built_in_table, table_of
 
 Obj = dict[str, Any]

@@ -15,7 +15,8 @@ from vsched.clock import Clock, SystemClock
 from vsched.framework.words.nodes import available
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
-from vsched.model.jobs.job import Condition, Job
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import Condition
 from vsched.model.plan import CycleReport, JobOutcome, Unschedulable
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot

@@ -18,7 +18,6 @@ from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
-from vsched.model.jobs.kinds import waiting_job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -88,13 +87,13 @@ def _others(session: Session, pools: Pools, search: VictimSearch) -> Iterator[li
 def _starving(session: Session) -> StarvingJobs:
     plugins, found = session.plugins, dict[tuple[str, Hashable], list[tuple[Any, Sequence[str]]]]()
     classes = session.waiting.classes
-    for keys in chain([(key,) for key in classes.others], [one.keys for one in classes]):
+    for keys in chain([(key,) for key in sorted(classes.others)], [one.keys for one in classes]):
         views = (view for key in keys if not (view := session.jobs[key]).waiting_to_enter)
         job = next((view for view in views if plugins.job_starving(view)), None)
         if job is None or session.checks.valid(job) is not None:
             continue
         if plugins.victim_rules.may_evict(job) and plugins.start_limit(job) is None:
-            waiting = waiting_job(job.job)
+            waiting = job.job.waiting_job
             kind = job.queue, job.key if waiting is None else waiting.kind
             found.setdefault(kind, []).append((session.checks.taking_key(job), keys))
     queues: dict[str, list[tuple[Any, list[Sequence[str]]]]] = {}

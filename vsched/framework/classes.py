@@ -11,12 +11,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from sortedcontainers import SortedSet
-
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.model.jobs.kinds import waiting_job
 from vsched.model.pods.shape import Shape
 
 T = TypeVar("T")
@@ -36,7 +33,7 @@ class JobClass:
         self.namespace = job.namespace
         self.priority = job.priority
         self.sub_grouped = job.sub_groups is not None
-        waiting = waiting_job(job.job) if job.job.frozen else None
+        waiting = job.job.waiting_job if job.job.frozen else None
         self.user, self._tasks = (job.job.user, ()) if waiting is None else (waiting.kind.user, waiting.kind.tasks)
         self.ranks: list[OrderKey] = [*ranks]
         """The sort keys of the jobs, in order; each ends with the key of the job."""
@@ -166,7 +163,7 @@ class JobClasses:
         """By kind."""
         self._of: dict[str, tuple[JobClass, OrderKey]] = {}
         """The class and the sort key of each job."""
-        self.others: SortedSet[str] = SortedSet()
+        self.others: set[str] = set()
         """The keys of the jobs that are in none."""
         self.may_be_carried = True
         """Whether the next session may go on with them."""
@@ -180,13 +177,11 @@ class JobClasses:
             member = self._of.pop(key, None)
             if member is not None:
                 gone.setdefault(member[0], []).append(member[1])
-        if self.others:
-            self.others.difference_update(keys)
-        others: list[str] = []
+        self.others.difference_update(keys)
         for job in changed:
             kind = _kind(plugins, job)
             if kind is None:
-                others.append(job.key)
+                self.others.add(job.key)
                 continue
             found, rank = self._classes.get(kind), plugins.job_key(job)
             if found is None:
@@ -194,8 +189,6 @@ class JobClasses:
             else:
                 new.setdefault(found, []).append(rank)
             self._of[job.key] = found, rank
-        if others:
-            self.others.update(others)
         for one in {**gone, **new}:
             one.change(gone.get(one, ()), new.get(one, ()))
             if not one.keys:
@@ -219,7 +212,7 @@ class JobClasses:
 
 def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:
     """Equal for jobs of one class; None for a job of which some pods do not wait."""
-    waiting = waiting_job(job.job) if job.job.frozen else None
+    waiting = job.job.waiting_job if job.job.frozen else None
     if waiting is None or job.moved or job.job.best_effort or (job.waiting_to_enter and not plugins.admits_by_class):
         return None
     own = job.key if plugins.distinguishes_jobs else ""

@@ -36,8 +36,8 @@ from vsched.mirror.state.restarts import RestartStore
 from vsched.mirror.state.topology import TopologyStore
 from vsched.mirror.state.zones import ZoneStore
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import NativeQueue
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import Selector
 from vsched.model.pods.task import Task

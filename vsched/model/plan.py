@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 from vsched.model.maps import GroupedMap
 from vsched.model.queues.queue import ROOT
 

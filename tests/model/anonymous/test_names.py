@@ -108,7 +108,7 @@ def holds_text(kind: Any) -> bool:
 
 def test_every_text_of_the_model_has_a_rule() -> None:
     from vsched.model.arbitration.records import Arbitration
-    from vsched.model.jobs.job import JobSpec
+    from vsched.model.jobs.spec import JobSpec
     from vsched.model.nodes.table import NodeAttributes
     from vsched.model.pods.task import Task
 

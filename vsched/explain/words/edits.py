@@ -16,6 +16,10 @@ def minimum(field: str, minimum: int, fewer: int) -> str:
     return f"{field} {minimum} ({fewer} fewer)"
 
 
+def fewer(count: int) -> str:
+    return f" ({count} fewer)"
+
+
 def minimum_of_task(minimum: int, task: str, fewer: int) -> str:
     return f"minAvailable {minimum} of task {task} ({fewer} fewer)"
 

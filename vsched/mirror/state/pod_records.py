@@ -12,7 +12,7 @@ from vsched.mirror.state.assumed import AssumedTasks
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.pod_uses import PodUses
 from vsched.mirror.state.refused_bindings import RefusedBindings
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 

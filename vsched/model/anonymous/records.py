@@ -35,9 +35,9 @@ from vsched.model.arbitration.records import (
     PoolLimits,
 )
 from vsched.model.jobs.budget import DisruptionBudget
-from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.native import ChildGroup, NativeGroup
 from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.jobs.spec import Condition, JobSpec
 from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.table import NodeAttributes, Taint
