@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from vsched.errors import UNUSABLE, BadObject, NoColumn
 from vsched.mirror import wire
+from vsched.mirror.assumptions import Assumptions
 from vsched.mirror.awaiting_columns import AwaitingColumns
 from vsched.mirror.events import MirrorEvents
 from vsched.mirror.ingest.workload_kinds import WorkloadTable, read_again_for
@@ -27,12 +28,15 @@ SETTLING = frozenset({"Queue", "PriorityClass", "Namespace"})
 class ObjectIntake:
     """The way of every object into the stores."""
 
-    def __init__(self, settings: MirrorSettings, stores: Stores, events: MirrorEvents) -> None:
+    def __init__(
+        self, settings: MirrorSettings, stores: Stores, assumptions: Assumptions, events: MirrorEvents
+    ) -> None:
         self._settings = settings
         self._stores = stores
+        self._assumptions = assumptions
         self._events = events
         self._seen = stores.seen
-        self._kinds = KindTable(settings, stores)
+        self._kinds = KindTable(settings, stores, assumptions)
         self._awaiting_columns = AwaitingColumns(stores.axis)
         self.workloads = settings.workloads
         """The kinds of workloads whose pods form gangs."""
@@ -95,7 +99,7 @@ class ObjectIntake:
         if kind in self._seen:
             self._seen[kind].restart()
         if kind == "Pod":
-            self._stores.decided.list_begins()
+            self._assumptions.list_begins()
         elif kind == "PodGroup":
             self._stores.groups.list_begins()
 
@@ -110,8 +114,8 @@ class ObjectIntake:
         key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
         if seen.list(key, version) and self._put(kind, key, found):
             self._events.on_change()
-        if isinstance(found, wire.Pod) and not found.spec.node_name and self._stores.decided.listed_unbound(key):
-            self._events.on_change()
+        if isinstance(found, wire.Pod) and not found.spec.node_name:
+            self._assumptions.listed_unbound(key)
 
     def finish(self, kind: str) -> Iterator[None]:
         """The list is complete: objects that neither it nor an event showed are deleted, at most one at each step.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from vsched.errors import BadObject
 from vsched.mirror import wire
+from vsched.mirror.assumptions import Assumptions
 from vsched.mirror.ingest.budgets import budget_of, quota_of
 from vsched.mirror.ingest.hypernodes import hypernode_of
 from vsched.mirror.ingest.native import native_record_of
@@ -56,9 +57,10 @@ def all_of(handlers: Sequence[KindHandler]) -> KindHandler:
 class KindTable(dict[str, KindHandler]):
     """The handler of each kind; those that only the table of workload kinds names are taken in as owners of pods."""
 
-    def __init__(self, settings: MirrorSettings, stores: Stores) -> None:
+    def __init__(self, settings: MirrorSettings, stores: Stores, assumptions: Assumptions) -> None:
         self._settings = settings
         self._stores = stores
+        self._assumptions = assumptions
         claims, accounts, zones, workloads = stores.claims, stores.accounts, stores.zones, stores.jobs.workloads
         own: dict[str, KindHandler] = {
             "Pod": KindHandler(self._put_pod, self._drop_pod),
@@ -146,14 +148,14 @@ class KindTable(dict[str, KindHandler]):
         stores = self._stores
         facts = node_of(node, stores.axis, remarks)
         if stores.nodes.alters(facts.attributes):
-            stores.decided.forget_node(name)
+            self._assumptions.forget_node(name)
         matters = stores.nodes.see(facts)
         return stores.device_shares.put(name, facts.devices) or matters
 
     def _drop_node(self, name: str) -> bool:
         stores = self._stores
         stores.device_shares.put(name, ())
-        stores.decided.forget_node(name)
+        self._assumptions.forget_node(name)
         return stores.nodes.lose(name)
 
     def _put_zones(self, node: str, found: wire.NodeResourceTopology | wire.Numatopology, _: list[str]) -> bool:
@@ -209,11 +211,11 @@ class KindTable(dict[str, KindHandler]):
 
     def _put_budget(self, key: str, found: wire.PodDisruptionBudget, _: list[str]) -> bool:
         stores = self._stores
-        return stores.budgets.see(wire.namespace_in(key), key, budget_of(found), stores.decided.has_left)
+        return stores.budgets.see(wire.namespace_in(key), key, budget_of(found), self._assumptions.has_left)
 
     def _drop_budget(self, key: str) -> bool:
         stores = self._stores
-        return stores.budgets.see(wire.namespace_in(key), key, None, stores.decided.has_left)
+        return stores.budgets.see(wire.namespace_in(key), key, None, self._assumptions.has_left)
 
     def _put_hypernode(self, name: str, found: wire.HyperNode, _: list[str]) -> bool:
         parsed = hypernode_of(found)

@@ -41,10 +41,10 @@ class Mirror:
         """What it tells of."""
         self.stores = stores = make_stores(settings, events)
         """For the parts of the mirror, and for clusters on paper."""
-        self.intake = ObjectIntake(settings, stores, events)
-        """Takes in what the watches show."""
         self.assumptions = Assumptions(stores, events)
         """What was decided and done, until the watches show it."""
+        self.intake = ObjectIntake(settings, stores, self.assumptions, events)
+        """Takes in what the watches show."""
         self.inputs = SnapshotInputs(stores, events)
         """What others work out for snapshots."""
         self.claims = WatchedClaims(stores)

@@ -16,7 +16,6 @@ from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.problems import ObjectProblems
 from vsched.mirror.state.budgets import BudgetIndex
 from vsched.mirror.state.claims.store import ClaimStore
-from vsched.mirror.state.decided_pods import DecidedPods
 from vsched.mirror.state.defaults import ClusterDefaults
 from vsched.mirror.state.deviceshare import DeviceShareStore
 from vsched.mirror.state.eviction_loops import EvictionLoops
@@ -29,7 +28,7 @@ from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.pod_records import PodRecords
 from vsched.mirror.state.pod_uses import PodUses
 from vsched.mirror.state.podgroups import PodGroupStore
-from vsched.mirror.state.pods import OtherObjects, PodListeners, PodStore
+from vsched.mirror.state.pods import OtherObjects, PodStore
 from vsched.mirror.state.resource_versions import SeenVersions
 from vsched.mirror.state.responders import ResponderStore
 from vsched.mirror.state.restarts import RestartStore
@@ -125,9 +124,7 @@ class Stores:
         )
         self.records = PodRecords(tasks, uses, self.jobs, reader.shaper)
         others = OtherObjects(self.gangs, self.native.joined, self.responders.answered, self.defaults.judge_pod)
-        listeners = PodListeners(events.on_arrival, events.on_foreign, events.on_calm_change)
-        self.pods = PodStore(self.records, reader, self.seen["Pod"], others, listeners)
-        self.decided = DecidedPods(self.records, self.seen["Pod"])
+        self.pods = PodStore(self.records, reader, self.seen["Pod"], others, events)
         rejoin.add(self.pods.rejoin)
         regather.add(self.pods.regather)
         regather.add(self._tell_regathered)

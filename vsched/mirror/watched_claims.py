@@ -18,16 +18,11 @@ class WatchedClaims:
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
 
-    def claim(self, key: str) -> DeviceClaim | None:
-        """The ResourceClaim of this key (``namespace/name``) as snapshots show it, None where there is none."""
-        return self._stores.claims.devices.claims.get(key)
-
-    def volume_claim(self, key: str) -> VolumeClaim | None:
-        """The PersistentVolumeClaim of this key as snapshots show it, None where there is none."""
-        return self._stores.claims.volumes.claims.get(key)
-
     def watched_claim(self, key: str) -> SeenObject[DeviceClaim] | None:
-        """The ResourceClaim of this key as last watched or written; None where there is none or a list is under way."""
+        """The ResourceClaim of this key (``namespace/name``) as last watched or written.
+
+        None where there is none, or a list is under way.
+        """
         return self._watched("ResourceClaim", key, self._stores.claims.devices.watched(key))
 
     def watched_volume_claim(self, key: str) -> SeenObject[VolumeClaim] | None:

@@ -105,7 +105,7 @@ async def test_a_release_that_fails_is_no_longer_assumed() -> None:
         proxy.spoil("PATCH", r".*/resourceclaims/gpus/status", 403, 1, "you may not")
         at.submit(released=[at.release("gpus", device=True)])
         await until(lambda: at.writes.releases.results[FAILED])
-        shown = at.cache.claims.claim("default/gpus")
+        shown = at.cache.stores.claims.devices.claims.get("default/gpus")
         assert shown is not None
         assert [consumer.name for consumer in shown.consumers] == ["p1"]
 

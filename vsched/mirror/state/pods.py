@@ -13,6 +13,7 @@ import msgspec
 
 from vsched.errors import UNUSABLE, NoColumn
 from vsched.mirror import wire
+from vsched.mirror.events import MirrorEvents
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.state.durations import DurationStore
 from vsched.mirror.state.gangs import GangStore
@@ -41,28 +42,17 @@ class OtherObjects(NamedTuple):
     """PriorityClasses: the priority of a class, and what is wrong where there is no such class."""
 
 
-class PodListeners(NamedTuple):
-    """Whom to tell of what pods turn out to do."""
-
-    arrival: Callable[[str], None]
-    """Called when a pod with an assumed binding has its outcome."""
-    foreign: Callable[[Task], None]
-    """Called with a pod that another scheduler has bound."""
-    start: Callable[[], None]
-    """Called when a pod runs that was on its way: that changes no decision, and is to be reported."""
-
-
 class PodStore:
     """Reads pods, and keeps them as other objects say that they are."""
 
     def __init__(
-        self, records: PodRecords, reader: PodReader, seen: SeenVersions, others: OtherObjects, listeners: PodListeners
+        self, records: PodRecords, reader: PodReader, seen: SeenVersions, others: OtherObjects, events: MirrorEvents
     ) -> None:
         self._records = records
         self._reader = reader
         self._seen = seen
         self._others = others
-        self._listeners = listeners
+        self._events = events
         self._durations = DurationStore()
         self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
         """Pods that finished since the last snapshot; their PodGroup may not have been seen yet."""
@@ -105,11 +95,11 @@ class PodStore:
         if before is not None and says_the_same(before, task) and records.jobs.implicit_of(before) == implicit:
             return False
         if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
-            self._listeners.arrival(uid)
+            self._events.on_arrival(uid)
         if task.status in ENDED:
             records.uses.claims.forget(uid)
         if before is not None and self._reader.is_ours(pod) and self._is_foreign(before, task):
-            self._listeners.foreign(task)
+            self._events.on_foreign(task)
         records.store(task)
         records.jobs.imply(task, implicit)
         if task.finished and task.job and (before is None or not before.finished):
@@ -117,26 +107,8 @@ class PodStore:
         if before is None or matters(before, task):
             return True
         if before.status is not task.status and task.status is Status.RUNNING:
-            self._listeners.start()
+            self._events.on_calm_change()
         return False
-
-    def found_bound(self, uid: str, node: str) -> bool:
-        """The API server says that the pod is on this node already. Unless we tried before, it is foreign.
-
-        Until the watch shows it, it is assumed there; True where it was assumed on another node.
-        """
-        records = self._records
-        task = records.tasks.get(uid)
-        if task is None:
-            return False
-        moves = task.status is Status.BINDING and task.node != node
-        if moves:
-            task = records.assumed.begin(task, Status.BINDING, node)
-            records.store(task)
-            records.uses.claims.forget(uid)
-        if records.tried.get(uid) != node:
-            self._listeners.foreign(task)
-        return moves
 
     def _is_foreign(self, before: Task, after: Task) -> bool:
         """Whether a pod that waited has a node which we did not choose."""

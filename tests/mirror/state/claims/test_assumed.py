@@ -57,7 +57,7 @@ def held(world: World) -> tuple[str, str]:
 
 def claim_in(world: World) -> VolumeClaim:
     found = world.snapshot().claims.volumes.claims["ns/data"]
-    assert world.cache.claims.volume_claim("ns/data") == found
+    assert world.cache.stores.claims.volumes.claims.get("ns/data") == found
     return found
 
 
@@ -67,7 +67,7 @@ def volume_in(world: World) -> Volume:
 
 def device_claim(world: World) -> DeviceClaim:
     found = world.snapshot().claims.devices.claims["ns/gpus"]
-    assert world.cache.claims.claim("ns/gpus") == found
+    assert world.cache.stores.claims.devices.claims.get("ns/gpus") == found
     return found
 
 
@@ -141,7 +141,7 @@ def test_what_was_chosen_ends_with_the_claim() -> None:
     world = World(volumes.claim(), volumes.volume(), POD)
     bind(world, ClaimPlan(volumes=(CHOSEN,)))
     world.delete(volumes.claim())
-    assert world.cache.claims.volume_claim("ns/data") is None
+    assert world.cache.stores.claims.volumes.claims.get("ns/data") is None
     assert volume_in(world).claim == ""
     assert world.cache.describe()["assumed_claims"] == 0
 

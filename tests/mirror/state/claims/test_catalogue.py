@@ -264,8 +264,8 @@ def test_whoever_asks_hears_of_claims() -> None:
     world.add(volumes.claim(), volumes.volume(), devices.resource_claim("gpus"))
     world.delete(volumes.claim())
     assert heard == ["ns/data", "ns/gpus", "ns/data"]
-    assert world.cache.claims.volume_claim("ns/data") is None
-    assert world.cache.claims.claim("ns/gpus") is not None
+    assert world.cache.stores.claims.volumes.claims.get("ns/data") is None
+    assert world.cache.stores.claims.devices.claims.get("ns/gpus") is not None
 
 
 def test_a_kind_that_cannot_be_read_is_named_until_it_can() -> None:
