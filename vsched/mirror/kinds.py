@@ -18,7 +18,6 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.restarts import restart_of
 from vsched.mirror.ingest.weights import weight_of
-from vsched.mirror.state.claims.store import KINDS as CLAIMED
 from vsched.mirror.state.zones import KINDS as ZONED
 from vsched.mirror.stores import MirrorSettings, Stores
 from vsched.model.jobs.native import native_key
@@ -87,7 +86,7 @@ class KindTable(dict[str, KindHandler]):
             ),
             "HyperNode": KindHandler(self._put_hypernode, stores.topology.drop),
             **{kind: KindHandler(self._put_zones, partial(zones.drop, kind)) for kind in ZONED},
-            **{kind: KindHandler(claims.put, partial(claims.drop, kind)) for kind in CLAIMED},
+            **{kind: KindHandler(claims.put, partial(claims.drop, kind)) for kind in claims.kinds},
         }
         more = {kind: list[KindHandler]() for kind in (*wire.KINDS, wire.VCJOB)}
         for kind, handler in own.items():

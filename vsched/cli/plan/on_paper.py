@@ -12,7 +12,7 @@ from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
 from vsched.cli.plan.claims import new_volume_claims
 from vsched.cli.plan.moments import next_moment
 from vsched.cli.plan.proving import OnDecided, unchecked
-from vsched.cli.plan.view import Document, Planned, as_document
+from vsched.cli.plan.view import Planned
 from vsched.cli.plan.words import objects as words
 from vsched.cli.show.output import say
 from vsched.daemon.loop.callouts import Caller
@@ -31,43 +31,6 @@ from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings.installed import registry
-
-
-def make_plan(
-    manifests: Manifests,
-    policy: Policy,
-    names: Sequence[str],
-    *,
-    cycles: int,
-    now: float,
-    usage: Reading | None = None,
-    rules: ArbitrationRules | None = None,
-    ignored: Iterable[str] = (),
-) -> Document:
-    """The plan as the stable JSON shape."""
-    return as_document(
-        decide(manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules, ignored=ignored)
-    )
-
-
-def decide(
-    manifests: Manifests,
-    policy: Policy,
-    names: Sequence[str],
-    *,
-    cycles: int,
-    now: float,
-    usage: Reading | None = None,
-    rules: ArbitrationRules | None = None,
-    ignored: Iterable[str] = (),
-) -> Planned:
-    """Decide ``cycles`` times; between cycles what was decided has come true.
-
-    The cluster is divided among namespaces by these ``rules``, or where the manifests speak of that.
-    """
-    return decide_on_paper(
-        manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules, ignored=ignored
-    ).planned
 
 
 class OnPaper(NamedTuple):

@@ -148,13 +148,8 @@ class Telemetry:
             self._assumed(snapshot, bind)
             yield
 
-    def tell(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> None:
-        """Count and log a session that has ended, and keep its results."""
-        for _ in self.telling(snapshot, report, timing):
-            pass
-
     def telling(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> Iterator[None]:
-        """The same in steps; other tasks may run in between."""
+        """Count and log a session that has ended, and keep its results, in steps; other tasks may run in between."""
         self._last_failure = ""
         placed: list[str] = []
         yield from self.findings.taking(snapshot, report, placed)

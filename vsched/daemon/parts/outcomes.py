@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
-
 from msgspec.structs import replace
 
 from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
@@ -12,7 +9,7 @@ from vsched.clock import Clock
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.mirror import Mirror
 from vsched.model.claims.plan import NOT_HAD
-from vsched.model.plan import CONSOLIDATE, Bind, Evict, Nominate, Withdraw
+from vsched.model.plan import CONSOLIDATE, Evict, Nominate, Withdraw
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.claims.gang import Obstacle
@@ -20,26 +17,7 @@ from vsched.writes.claims.wishes import GangWish
 from vsched.writes.confirmations import Confirmations
 from vsched.writes.eviction_backoff import EvictionBackoff
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
-
-
-class PodEvents(Protocol):
-    """What records Events on pods."""
-
-    def bound(self, bind: Bind) -> None: ...
-
-    def bind_failed(self, bind: Bind, message: str) -> None: ...
-
-    def claims_failed(self, binds: Iterable[Bind], group: str, group_uid: str, message: str) -> None: ...
-
-    def evicted(self, eviction: Evict, group_uid: str) -> None: ...
-
-    def eviction_failed(self, eviction: Evict, message: str) -> None: ...
-
-    def looped(self, job: str, group_uid: str, other: str, seconds: float) -> None: ...
-
-    def asked_to_end(self, eviction: Evict, group_uid: str) -> None: ...
-
-    def need_not_end(self, withdrawal: Withdraw, group_uid: str) -> None: ...
+from vsched.writes.writeback import Writeback
 
 
 class Outcomes:
@@ -52,7 +30,7 @@ class Outcomes:
         bind_backoff: BindBackoff,
         eviction_backoff: EvictionBackoff,
         confirmations: Confirmations,
-        pod_events: PodEvents,
+        pod_events: Writeback,
         clock: Clock,
     ) -> None:
         self._mirror = mirror

@@ -19,7 +19,6 @@ from vsched.daemon.words import tasks as words
 from vsched.framework.claims.rules import rules_of
 from vsched.handlers import Handlers
 from vsched.mirror.sharding import ShardDivision
-from vsched.model.pods.task import Task
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome, no_notes
 from vsched.writes.claims.claim_writes import ClaimWrites
@@ -32,11 +31,6 @@ from vsched.writes.limits import TokenBucket
 from vsched.writes.locked_bindings import LockingDispatcher
 from vsched.writes.writeback import Writeback, WritebackSettings
 from vsched.writes.writer import Writer
-
-
-def everybodys(task: Task) -> bool:
-    """Where one daemon decides on all pods, each is its own."""
-    return True
 
 
 class WritePath:
@@ -107,7 +101,7 @@ class WritePath:
                 base.trigger.pull,
                 handover,
             )
-        ours = everybodys if self.shards is None else self.shards.owns
+        ours = (lambda task: True) if self.shards is None else self.shards.owns
         self.rivals = RivalSchedulers(
             options.scheduler_names, clock, leads, self.events, telemetry, ours, elected=elected
         )

@@ -143,7 +143,7 @@ class GrownDaemon:
         report = run_cycle(snapshot, self._policy, registry(), memo=self._memo)
         decided = process_time()
         self.mirror.assumptions.assume(report)
-        self._telemetry.tell(snapshot, report, Timing(Reason.CHANGE, seen - start, decided - seen, 0.0))
+        list(self._telemetry.telling(snapshot, report, Timing(Reason.CHANGE, seen - start, decided - seen, 0.0)))
         self._last = snapshot, report
         return SessionTimes(seen - start, decided - seen, len(report.binds))
 
