@@ -11,7 +11,6 @@ from vsched.explain.edits.queues import stated
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import line
 from vsched.explain.words.phrases import more_text, nodes_text, pairs_text
-from vsched.framework.words.lists import counted
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.taints import passes
 from vsched.mirror.ingest.nodes import NodeFacts
@@ -110,7 +109,7 @@ class SetNodeAmount(ClusterEdit, frozen=True, tag="nodeAmount"):
         row, column = snapshot.nodes.statics.row[self.node], snapshot.axis.find(self.resource)
         has = 0 if column is None else int(snapshot.nodes.allocatable[column, row])
         if self.resource == "pods":
-            return words.more_on_node(counted(self.amount - has, "more pod slot", "more pod slots"), self.node)
+            return words.more_on_node(words.more_pod_slots(self.amount - has), self.node)
         return words.more_on_node(more_text(self.resource, has, self.amount), self.node)
 
 

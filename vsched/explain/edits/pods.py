@@ -12,7 +12,7 @@ from vsched.errors import BadInput
 from vsched.explain.edits.base import Before, ClusterEdit
 from vsched.explain.edits.jobs import known_job, restate
 from vsched.explain.words import edits as words
-from vsched.explain.words.lines import PODS_MAX, as_json, is_plain, line, patch
+from vsched.explain.words.lines import PODS_MAX, as_json, from_manifest, is_plain, patch
 from vsched.explain.words.phrases import with_less
 from vsched.mirror.whatif import words as refusals
 from vsched.mirror.whatif.records import EditableMirror
@@ -228,9 +228,7 @@ class AddPods(PodsEdit, frozen=True, tag="addPods"):
             if self.role and self.role != like.role:
                 metadata["annotations"] = {ROLE: self.role}
             body = as_json({"metadata": metadata, "spec": {"nodeName": None}})
-            get = line("kubectl", "get", "pod", like.name, "-n", like.namespace, "-o", "json")
-            changed = line("kubectl", "patch", "--local", "-f", "-", "--type=merge", "-p", body, "-o", "json")
-            lines.append(f"{get} | {changed} | kubectl create -f -")
+            lines.append(from_manifest(like.name, like.namespace, ("--type=merge", "-p", body), "create"))
         return lines
 
 

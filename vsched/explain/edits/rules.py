@@ -6,7 +6,7 @@ pods that a controller owns: their specs come from the template of the controlle
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from vsched.explain.edits.base import Before
 from vsched.explain.edits.jobs import known_job
 from vsched.explain.edits.pods import PodsEdit, reshape
 from vsched.explain.words import edits as words
-from vsched.explain.words.lines import PODS_MAX, as_json, is_plain, line
+from vsched.explain.words.lines import PODS_MAX, as_json, from_manifest, is_plain, line
 from vsched.mirror.ingest.deviceshare import AVOID_TYPE, AVOID_UUID, MODE, USE_TYPE, USE_UUID
 from vsched.mirror.ingest.implicit import GROUP_NAME
 from vsched.mirror.whatif.records import EditableMirror
@@ -23,7 +23,6 @@ from vsched.model.deviceshare.asking import without_wishes
 from vsched.model.deviceshare.records import DeviceKind, SharedDeviceRequest
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import PodAffinity, Shape, Toleration
-from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 WHEN = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -60,13 +59,10 @@ class ShapeEdit(PodsEdit, frozen=True):
             return []
         # A PodGroup that is made for a pod goes with it: the new pod is not to name it.
         alone = _NAMELESS if job.spec.made or job.spec.implicit else ""
-        return [_made_again(task, patch, alone) for task, patch in zip(pods, patches, strict=True)]
-
-
-def _made_again(task: Task, flags: Sequence[str], also: str) -> str:
-    get = line("kubectl", "get", "pod", task.name, "-n", task.namespace, "-o", "json")
-    changed = line("kubectl", "patch", "--local", "-f", "-", *flags, "-o", "json")
-    return f"{get} | {changed} | {also}kubectl replace --force -f -"
+        return [
+            from_manifest(task.name, task.namespace, flags, "replace --force", alone)
+            for task, flags in zip(pods, patches, strict=True)
+        ]
 
 
 _NAMELESS = line("kubectl", "annotate", "--local", "-f", "-", f"{GROUP_NAME}-", "-o", "json") + " | "

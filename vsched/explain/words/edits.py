@@ -209,6 +209,10 @@ def more_on_node(more: str, node: str) -> str:
     return f"{more} on a node like {node}"
 
 
+def more_pod_slots(count: int) -> str:
+    return counted(count, "more pod slot", "more pod slots")
+
+
 def more_devices(count: int, device_class: str, node: str) -> str:
     return f"{counted(count, 'more device', 'more devices')} of class {device_class} on a node like {node}"
 

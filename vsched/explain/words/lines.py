@@ -36,6 +36,13 @@ def patch(kind: str, key: str, body: Mapping[str, Any]) -> str:
     return line("kubectl", "patch", kind, name, "-n", namespace, "--type", "merge", "-p", as_json(body))
 
 
+def from_manifest(pod: str, namespace: str, flags: Sequence[str], then: str, also: str = "") -> str:
+    """Hands the manifest of a pod, changed by these flags of ``kubectl patch``, to another command of kubectl."""
+    get = line("kubectl", "get", "pod", pod, "-n", namespace, "-o", "json")
+    changed = line("kubectl", "patch", "--local", "-f", "-", *flags, "-o", "json")
+    return f"{get} | {changed} | {also}kubectl {then} -f -"
+
+
 def created(kind: str, metadata: Mapping[str, str], spec: Mapping[str, Any]) -> str:
     """Creates an object of Volcano with ``create``, not ``apply``, so that it never changes an existing one."""
     manifest = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}

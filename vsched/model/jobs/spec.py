@@ -8,6 +8,7 @@ from vsched.model.amounts.resources import Amounts
 from vsched.model.jobs.budget import JobBudget
 from vsched.model.jobs.native import NativeGroup
 from vsched.model.jobs.task_topology import TaskTopology
+from vsched.model.marks import Resource, Sentence, Uid, Word
 from vsched.model.pods.status import Phase
 from vsched.model.queues.evictions import NO_TERMS, EvictionTerms, Preemptibility
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
@@ -16,10 +17,10 @@ from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 class Condition(msgspec.Struct, frozen=True):
     """A condition of a PodGroup, without the fields that change with each write."""
 
-    kind: str
-    status: str
-    reason: str = ""
-    message: str = ""
+    kind: Word
+    status: Word
+    reason: Word = ""
+    message: Sentence = ""
     since: float = 0.0
     """Its ``lastTransitionTime``, seconds since the epoch; 0 for a condition that begins now."""
 
@@ -38,15 +39,15 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
 
     namespace: str
     name: str
-    uid: str = ""
+    uid: Uid = ""
     created: float = 0.0
     queue: str = "default"
     min_member: int = 0
     min_task_member: tuple[tuple[str, int], ...] = ()
     min_resources: Amounts | None = None
     priority_class: str = ""
-    phase: str = Phase.PENDING
-    written_phase: str = ""
+    phase: Word = Phase.PENDING
+    written_phase: Word = ""
     """The phase that the object still has while the write of ``phase`` is under way; empty if they agree."""
     conditions: tuple[Condition, ...] = ()
     running: int = 0
@@ -58,7 +59,7 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """The longest time it should wait (``volcano.sh/sla-waiting-time``), seconds; None where it states none."""
     budget: JobBudget | None = None
     """How many of its pods may be unavailable (``volcano.sh/jdb-*``); None where it states none."""
-    quota_request: tuple[tuple[str, int], ...] = ()
+    quota_request: tuple[tuple[Resource, int], ...] = ()
     """Entries of ``minResources`` that only quotas use (``limits.cpu``; ``requests.cpu`` as ``cpu``); base units."""
     implicit: bool = False
     """Whether the job stands for pods of ours without a PodGroup; then there is no object to write to."""
@@ -70,7 +71,7 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """Expected run time of pods that state none (annotation ``EXPECTED_DURATION``), seconds; 0 where not stated."""
     wall_time: float = 0.0
     """For how long it may run by its own statement (annotation ``WALL_TIME``), seconds; 0 where not stated."""
-    unsupported: str = ""
+    unsupported: Sentence = ""
     """The unsupported feature that it requires; empty where there is none."""
     topology: NetworkTopology | None = None
     """How close its pods have to be; None where it does not say."""
@@ -78,7 +79,7 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """How its pods form sub-groups; a pod belongs to the first policy that concerns it."""
     task_topology: TaskTopology | None = None
     """Which of its roles should share nodes; None where it does not say."""
-    wishes: tuple[str, ...] = ()
+    wishes: tuple[Sentence, ...] = ()
     """Notes on unsupported features that it prefers: that they have no effect."""
     class_only_named: bool = False
     """Whether its pods have priorities of their own, so that the named PriorityClass need not exist."""
@@ -92,11 +93,11 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """What a native PodGroup says besides; None for all other jobs."""
     barred: tuple[str, ...] = ()
     """Keys of jobs that it evicts nothing of for now, because they took from each other in turn."""
-    gang: str = ""
+    gang: Sentence = ""
     """The owner that its pods were found by, as ``JobSet train``; empty where they were not found by owners."""
-    made_for: str = ""
+    made_for: Sentence = ""
     """What its PodGroup was made for, as ``ReplicaSet web-5d9``; empty where somebody named the PodGroup."""
-    said_by_pods: tuple[str, ...] = ()
+    said_by_pods: tuple[Word, ...] = ()
     """Annotations that its pods have themselves, of those that say how the job is scheduled: they go before those of
     the owner. Of jobs whose PodGroup follows from pods and their owner."""
 
