@@ -40,8 +40,8 @@ def test_one_name_is_one_type() -> None:
 SETS_HANDLER = re.compile(r"\s+([\w.]+)\.on_\w+ = ")
 MOST_METHODS = 25
 MOST_PARAMETERS = 8
-WIDE = {"ClusterEditor", "EditableMirror", "EditableClaims", "PluginDecisions", "PluginSet"}
-"""Clusters on paper with their edits, and what the engine asks of plugins: still one class, as a file was split."""
+WIDE = {"ClusterEditor", "EditableMirror", "PluginDecisions", "PluginSet"}
+"""A cluster on paper with its edits, and what the engine asks of plugins: still one class, as a file was split."""
 LONG = {"Cluster", "JobStart", "NodeSelection", "NodeTable", "_Round", "_Search"}
 """The embedded cluster, and tables and searches of arrays."""
 Classes = dict[str, ast.ClassDef]

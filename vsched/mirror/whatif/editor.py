@@ -237,7 +237,7 @@ class ClusterEditor(EditableMirror):
     def lose_node(self, name: str) -> None:
         """Remove a node, with its devices."""
         self.intake.apply("Node", "DELETED", wire.Node(wire.Metadata(name)))
-        self._paper.lose_node(name)
+        self._claim_edits.lose_node(name)
 
     def has_pod(self, namespace: str, name: str) -> bool:
         """Whether a job has a pod of this name, of those known at the first lookup and not removed since."""

@@ -10,7 +10,7 @@ from vsched.mirror import wire
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MakeAccounts, MirrorSettings, Stores
-from vsched.mirror.whatif.claim_edits import EditableClaims
+from vsched.mirror.whatif.claims import PaperClaims
 from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.task import Task
@@ -27,9 +27,9 @@ class PaperMirror(Mirror):
     """A mirror that no watch tells of a cluster: ``settle`` makes decisions true."""
 
     def __init__(self, settings: MirrorSettings, accounts: MakeAccounts = NamespaceAccounts) -> None:
-        super().__init__(settings, make_stores=partial(Stores, claims=EditableClaims, accounts=accounts))
+        super().__init__(settings, make_stores=partial(Stores, claims=PaperClaims, accounts=accounts))
         claims = self.stores.claims
-        assert isinstance(claims, EditableClaims)
+        assert isinstance(claims, PaperClaims)
         self._paper = claims
 
     def settle(self, report: CycleReport) -> None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
+from vsched.mirror.whatif.claim_edits import ClaimEdits
 from vsched.mirror.whatif.restoring import RestoredMirror
 from vsched.model.arbitration.records import Arbitration, Ceiling
 from vsched.model.claims.devices import DeviceId
@@ -46,6 +47,7 @@ class EditableMirror(RestoredMirror):
         super().__init__(snapshot, scheduler_names, default_queue, workloads)
         self.arbitrated: Arbitration | None = snapshot.arbitration
         """What the arbitrator divides among namespaces; None if the snapshot has none."""
+        self._claim_edits = ClaimEdits(self._paper)
         self._undo: list[Callable[[], object]] = []
         """One undo function for each change, in the order of the changes."""
 
@@ -97,7 +99,7 @@ class EditableMirror(RestoredMirror):
         gone = [before for _, before in changed if before is not None]
         for namespace, quota in self._recounted(gone, [task for task, _ in changed]):
             self.put_quota(namespace, quota)
-        take_back_claims = self._paper.undo_of(before for _, before in changed)
+        take_back_claims = self._claim_edits.undo_of(before for _, before in changed)
         for task, before in changed:
             self._restore(task, task if before is None else before)
 
@@ -140,7 +142,7 @@ class EditableMirror(RestoredMirror):
 
     def copy_devices(self, like: str, names: Sequence[str]) -> None:
         """New nodes have the devices, attach limits and local storage of one like them."""
-        self._undo.append(self._paper.copy_node(like, names))
+        self._undo.append(self._claim_edits.copy_node(like, names))
         found = self.stores.device_shares.of(like)
         for name in names if found else ():
             self.put_shared_devices(name, tuple(like_devices(one, name) for one in found))
@@ -156,27 +158,27 @@ class EditableMirror(RestoredMirror):
 
     def add_devices(self, node: str, like: DeviceId, count: int) -> None:
         """Add devices like one to a node; raises BadInput if there is no such device."""
-        self._undo.append(self._paper.add_devices(node, like, count))
+        self._undo.append(self._claim_edits.add_devices(node, like, count))
 
     def tolerate_devices(self, tasks: Iterable[Task], toleration: Toleration) -> None:
         """Let the claims of these pods that have no devices yet get devices with a taint."""
-        self._undo.append(self._paper.tolerate_devices(tasks, toleration))
+        self._undo.append(self._claim_edits.tolerate_devices(tasks, toleration))
 
     def add_volumes(self, claim: str, count: int) -> None:
         """Add static volumes that a claim may get; raises BadInput if there is no such claim."""
-        self._undo.append(self._paper.add_volumes(claim, count))
+        self._undo.append(self._claim_edits.add_volumes(claim, count))
 
     def create_volume_claims(self, claims: Sequence[str]) -> None:
         """Create claims that are bound to volumes; raises BadInput if there is one of these already."""
-        self._undo.append(self._paper.create_volume_claims(claims))
+        self._undo.append(self._claim_edits.create_volume_claims(claims))
 
     def set_storage(self, capacity: str, amount: int) -> None:
         """Set the free storage of a CSIStorageCapacity; raises BadInput if there is no such capacity."""
-        self._undo.append(self._paper.set_storage(capacity, amount))
+        self._undo.append(self._claim_edits.set_storage(capacity, amount))
 
     def with_own_claims(self, task: Task, like: Task) -> Task:
         """A new pod with claims like those that were made for another one, in place of these."""
-        claims, undo = self._paper.copy_claims(task, like)
+        claims, undo = self._claim_edits.copy_claims(task, like)
         self._undo.append(undo)
         return replace(task, claims=claims)
 
