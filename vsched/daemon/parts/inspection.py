@@ -19,7 +19,7 @@ from vsched.web.overview.feed import OverviewFeed
 from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.devices import device_route
 from vsched.web.pages.dumps import dump_routes
-from vsched.web.pages.explanations import Elsewhere, explanation_routes, nobody
+from vsched.web.pages.explanations import Elsewhere, explanation_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.pages.recording import Whose
@@ -36,9 +36,9 @@ class Inspection:
         self,
         base: Base,
         role: Callable[[], str],
-        elsewhere: Elsewhere = nobody,
-        unmade: Elsewhere = nobody,
-        uncreated: Elsewhere = nobody,
+        elsewhere: Elsewhere,
+        unmade: Elsewhere,
+        uncreated: Elsewhere,
     ) -> None:
         """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about,
         ``unmade`` why a vcjob has no PodGroup, ``uncreated`` why its pods cannot be created.
