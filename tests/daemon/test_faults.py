@@ -140,7 +140,7 @@ async def test_a_daemon_that_ends_between_bindings_leaves_nothing_its_successor_
         assert len(nodes_of(cluster, "g-")) == 2
         async with scheduling(proxy.url) as successor:
             await until(lambda: len(nodes_of(cluster, "g-")) == 6)
-            await until(lambda: successor.cache.describe()["assumed_tasks"] == 0)
+            await until(lambda: successor.mirror.describe()["assumed_tasks"] == 0)
 
 
 async def test_a_pod_that_is_deleted_before_it_is_bound_gives_its_room_back() -> None:

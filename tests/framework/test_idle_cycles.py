@@ -41,11 +41,11 @@ class Cycles:
             "status": {"phase": "Pending"},
         }
         for kind, found in (("PodGroup", group), ("Pod", pod)):
-            self.feeder.cache.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+            self.feeder.mirror.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
 
     def run(self) -> CycleReport:
-        report = run_cycle(self.feeder.cache.snapshot(0.0), DEFAULT_POLICY, REGISTRY, memo=self.memo)
-        self.feeder.cache.assumptions.assume(report)
+        report = run_cycle(self.feeder.mirror.snapshot(0.0), DEFAULT_POLICY, REGISTRY, memo=self.memo)
+        self.feeder.mirror.assumptions.assume(report)
         return report
 
 
@@ -60,7 +60,7 @@ def test_a_job_that_waits_is_not_told_anew_while_another_one_comes() -> None:
 
 def test_amounts_that_nodes_have_are_another_array_only_where_some_node_has_others() -> None:
     cycles = Cycles(SMALL)
-    cache = cycles.feeder.cache
+    cache = cycles.feeder.mirror
     before = cache.snapshot(0.0).nodes.allocatable
     cycles.feeder.add_gangs(1, gang=1)
     cycles.run()
