@@ -77,6 +77,13 @@ class ClusterEdit(Edit, frozen=True):
         raise NotImplementedError
 
 
+class JobEdit(ClusterEdit, frozen=True):
+    """A change of a job: of the waiting one, unless it says otherwise."""
+
+    job: str
+    own: ClassVar[bool] = True
+
+
 class PolicyEdit(Edit, frozen=True):
     """A change of the policy."""
 

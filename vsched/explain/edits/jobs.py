@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import Before, ClusterEdit, without
+from vsched.explain.edits.base import Before, JobEdit, without
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import PODS_MAX, is_plain, line, patch, quantities
 from vsched.explain.words.owners import annotation_of, told_of
@@ -52,11 +52,8 @@ def lowered(spec: JobSpec, less: Mapping[str, int], axis: ResourceAxis) -> Amoun
     return tuple((column, found.get(column, amount)) for column, amount in spec.min_resources)
 
 
-class GroupEdit(ClusterEdit, frozen=True):
+class GroupEdit(JobEdit, frozen=True):
     """An edit of a PodGroup, in the object that states it: its own, a vcjob, or the owner of its pods."""
-
-    job: str
-    own: ClassVar[bool] = True
 
     def phrase(self, before: Before, spec: JobSpec) -> str:
         """The sentence, unless an annotation of the owner or the pods makes the edit."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import Before, ClusterEdit
+from vsched.explain.edits.base import Before, JobEdit
 from vsched.explain.edits.jobs import known_job, restate
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import PODS_MAX, as_json, from_manifest, is_plain, patch
@@ -30,13 +30,6 @@ GATED_MAX = 16
 ROLE = "volcano.sh/task-spec"
 
 
-class PodsEdit(ClusterEdit, frozen=True):
-    """An edit of the pending pods of a job."""
-
-    job: str
-    own: ClassVar[bool] = True
-
-
 def reshape(cluster: EditableMirror, job: Job, edit: Callable[[Shape], Shape]) -> None:
     """Edit the shapes of pending pods; pods that share a shape share the edited one."""
     shapes: dict[Shape, Shape] = {}
@@ -49,7 +42,7 @@ def reshape(cluster: EditableMirror, job: Job, edit: Callable[[Shape], Shape]) -
 # -- what they ask for -------------------------------------------------------------------------------------------------
 
 
-class SetRequest(PodsEdit, frozen=True, tag="request"):
+class SetRequest(JobEdit, frozen=True, tag="request"):
     """Cap the request of each pending pod of a job for a resource; ``minResources`` goes down accordingly."""
 
     resource: str
@@ -97,7 +90,7 @@ def with_request(shape: Shape, column: int, amount: int) -> Shape:
     )
 
 
-class SetDeviceAmount(PodsEdit, frozen=True, tag="deviceAmount"):
+class SetDeviceAmount(JobEdit, frozen=True, tag="deviceAmount"):
     """Cap what each container of the pending pods of a job asks of shared devices; ``minResources`` goes down, too."""
 
     what: DeviceAmount
@@ -147,7 +140,7 @@ class SetDeviceAmount(PodsEdit, frozen=True, tag="deviceAmount"):
 # -- whether they may start, and how many there are --------------------------------------------------------------------
 
 
-class RemoveGates(PodsEdit, frozen=True, tag="removeGates"):
+class RemoveGates(JobEdit, frozen=True, tag="removeGates"):
     """Remove the scheduling gates from the pods of a job; a pod that waits at the gate of its queue keeps them."""
 
     def apply(self, cluster: EditableMirror) -> None:
@@ -184,7 +177,7 @@ class LetIn(msgspec.Struct, frozen=True):
         cluster.put_tasks([replace(task, **opened) if task.awaits_queue else task for task in pending])
 
 
-class AddPods(PodsEdit, frozen=True, tag="addPods"):
+class AddPods(JobEdit, frozen=True, tag="addPods"):
     """Create more pods of a job, copied from one of its pods, as many as quotas allow."""
 
     like: str

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from vsched.explain.edits.base import Before
+from vsched.explain.edits.base import Before, JobEdit
 from vsched.explain.edits.jobs import known_job
-from vsched.explain.edits.pods import PodsEdit, reshape
+from vsched.explain.edits.pods import reshape
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import PODS_MAX, as_json, from_manifest, is_plain, line
 from vsched.mirror.ingest.deviceshare import AVOID_TYPE, AVOID_UUID, MODE, USE_TYPE, USE_UUID
@@ -30,7 +30,7 @@ KEYS = (USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, MODE)
 """Annotations of pods that accept only some devices."""
 
 
-class ShapeEdit(PodsEdit, frozen=True):
+class ShapeEdit(JobEdit, frozen=True):
     """An edit of the shape of each pending pod."""
 
     def edited(self, shape: Shape) -> Shape:
@@ -89,7 +89,7 @@ class Tolerate(ShapeEdit, frozen=True, tag="tolerate"):
         return "--type=json", "-p", as_json([{"op": "add", "path": at, "value": value}])
 
 
-class TolerateDevices(PodsEdit, frozen=True, tag="tolerateDevices"):
+class TolerateDevices(JobEdit, frozen=True, tag="tolerateDevices"):
     """Add a toleration of one taint of devices to the claims of the pending pods of a job."""
 
     key: str
