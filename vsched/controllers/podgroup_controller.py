@@ -9,7 +9,6 @@ that were scaled to zero are deleted here, so that they do not keep a queue open
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
@@ -18,6 +17,7 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
+from vsched.clock import monotonic
 from vsched.controllers import words
 from vsched.controllers.podgroup_records import PodGroupMember, PodGroupRecords
 from vsched.controllers.podgroups import PodGroupOwner, PodGroupState, content_of, correction, creation
@@ -168,7 +168,7 @@ class PodGroupController:
         self._complain(key, live.owner, tuple(remarks))
         if group is None:
             made = self._made.get(key)
-            if made is not None and time.monotonic() < made + self._settings.unseen_seconds:
+            if made is not None and monotonic() < made + self._settings.unseen_seconds:
                 return None
             namespace, _, name = key.partition("/")
             body = creation(namespace, name, content, live.owner)
@@ -187,7 +187,7 @@ class PodGroupController:
         if answer.done or there or (write.method == "DELETE" and answer.code == 404):
             self._succeeded(key, write)
             if write.method == "POST" and self._records.group(key) is None and self._records.is_known(key):
-                self._made[key] = time.monotonic()
+                self._made[key] = monotonic()
                 self._touched(key)
         elif answer.code != NOT_PERMITTED:
             self._failed(key, write, answer)

@@ -44,7 +44,9 @@ class Rate:
 class SoakUsers(Submitter):
     """Users who create work at a steady rate, delete some of it early, and delete what is done."""
 
-    def __init__(self, sender: Sender, outcomes: PodOutcomes, rate: Rate, *, claims: bool, shards: int) -> None:
+    def __init__(
+        self, sender: Sender, outcomes: PodOutcomes, rate: Rate, *, claims: bool = False, shards: int = 1
+    ) -> None:
         """With ``claims``, every pod has a volume and a device; the queues are dealt out to the shards."""
         super().__init__(sender, outcomes)
         self._shards = shards
