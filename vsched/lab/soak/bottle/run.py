@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import warnings
 from collections import Counter
 from collections.abc import Iterable
@@ -122,15 +121,12 @@ class Bottle:
         """End what killed processes were about to do, which nobody has cleaned up."""
         for process in self._processes:
             process.alive = False
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for task in asyncio.all_tasks(self.loop):
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
-                with suppress(BaseException):  # what its clean-up comes to is of no interest
-                    task.get_coro().close()
-            self._processes.clear()
-            self.loop.close()
-            gc.collect()
+        warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+        for task in asyncio.all_tasks(self.loop):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            with suppress(BaseException):  # what its clean-up comes to is of no interest
+                task.get_coro().close()
+        self.loop.close()
 
     # -- the log
 
