@@ -89,7 +89,7 @@ class Bottle:
         self._settings = settings
         self._random = Random(settings.seed)
         self.loop = BottleLoop(self._new_random())
-        self.loop.network.on_arrival = self._arrived
+        self.loop.network.on_arrival.add(self._arrived)
         self.violations = TimedViolations(self.loop)
         self.lines: list[Line] = []
         self.warned: Counter[str] = Counter()
@@ -185,7 +185,7 @@ class Bottle:
             for number in range(1, settings.daemons + 1)
         ]
         misfortune = Misfortune(self.daemons, self.loop.network, self._new_random())
-        misfortune.on_fault = lambda kind, name: self._say("", f"{kind} {name}")
+        misfortune.on_fault.add(lambda kind, name: self._say("", f"{kind} {name}"))
         running = [self.loop.create_task(daemon.run()) for daemon in self.daemons]
         wrong = [self.loop.create_task(misfortune.run(rule)) for rule in settings.faults.processes]
         users = self._process("users").start(self._use(url, injector, wrong))
