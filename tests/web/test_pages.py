@@ -212,7 +212,7 @@ def test_findings_forget_what_is_gone_or_placed() -> None:
 
 def test_a_loop_that_does_not_turn_is_not_alive() -> None:
     clock = FakeClock()
-    health = Health(clock, dict, stale_seconds=60.0)
+    health = Health(clock, dict)
     clock.advance(59.0)
     assert health.live().ok
     clock.advance(2.0)

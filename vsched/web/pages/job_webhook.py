@@ -65,9 +65,9 @@ class JobReviewing(ReadyToReview, Protocol):
         ...
 
 
-def job_webhook_routes(reviewing: JobReviewing, most_bytes: int = MOST_BYTES) -> list[Route]:
+def job_webhook_routes(reviewing: JobReviewing) -> list[Route]:
     """The routes for vcjobs at the webhook's own address."""
-    intake, unseen = Intake(most_bytes), asyncio.Semaphore(UNSEEN_MOST)
+    intake, unseen = Intake(MOST_BYTES), asyncio.Semaphore(UNSEEN_MOST)
 
     async def validate(request: web.Request) -> web.StreamResponse:
         found = await asked(request, intake, reviewing)

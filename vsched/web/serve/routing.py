@@ -100,7 +100,7 @@ async def aside(make: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(PAGES, make)
 
 
-def application(routes: Sequence[Route], guards: Sequence[Any] = ()) -> web.Application:
+def application(routes: Sequence[Route], guards: Sequence[Any]) -> web.Application:
     """An aiohttp application that serves a route table behind middlewares, the outermost first."""
     app = web.Application(middlewares=guards)
     for route in routes:
