@@ -13,7 +13,6 @@ from tests.support.examples import examples
 from tests.support.plans import NOW, Manifest, manifests, mirror, policy_of
 from vsched.actions.gang_memory import OWNER
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.memo import Memo, Mode
 from vsched.settings.built_in import REGISTRY
@@ -26,7 +25,7 @@ class Cluster:
     """A cluster that sessions with one memo decide on, which is proved."""
 
     def __init__(self, objects: Iterable[Manifest]) -> None:
-        self.mirror: Cache = mirror(objects)
+        self.mirror = mirror(objects)
         self._memo = Memo(Mode.PROVE)
 
     def change(self, objects: Iterable[Manifest], how: str = "ADDED") -> None:
@@ -34,7 +33,7 @@ class Cluster:
         decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
         for kind, found in decoded.objects.items():
             for one in found:
-                self.mirror.apply(kind, how, one)
+                self.mirror.intake.apply(kind, how, one)
 
     def decide(self) -> dict[str, str]:
         """Where a session places pods, by name; what it decides comes true."""
