@@ -121,7 +121,7 @@ class Bottle:
         """End what killed processes were about to do, which nobody has cleaned up."""
         for process in self._processes:
             process.alive = False
-        warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+        warnings.filterwarnings("ignore", words.NEVER_AWAITED, RuntimeWarning)
         for task in asyncio.all_tasks(self.loop):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             with suppress(BaseException):  # what its clean-up comes to is of no interest
