@@ -21,7 +21,6 @@ from vsched.actions.task_kinds import TaskKinds
 from vsched.actions.victim_votes import asker_kind, of_each_kind
 from vsched.actions.victims import Attempt
 from vsched.framework.places.task_sets import TaskKind
-from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
 from vsched.kernels.fewest import NEVER, FewestPods, Offer, pick
 from vsched.model.amounts.resources import Vector, add
@@ -204,8 +203,7 @@ class FreeingPlans:
         total: Vector = {}
         for task in self._kinds.usable[: self._missing.total]:
             add(total, task.shape.request)
-        refusal = self._session.plugins.allocatable(search.queue, tuple(sorted(total.items())))
-        return search.purpose is Purpose.PREEMPT and refusal is not None
+        return self._session.plugins.allocatable(search.queue, tuple(sorted(total.items()))) is not None
 
     def _promising(self, task: Task, pool: CandidatePool) -> list[int]:
         """The rows that the fewest pods have to leave for one task like this."""

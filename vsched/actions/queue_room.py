@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from vsched.actions.pools import CandidatePool
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.points.victims import Purpose
@@ -28,8 +30,9 @@ class Evicts(Protocol):
         """Whether a condition holds once these victims are evicted; the evictions are undone."""
 
 
-def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task) -> bool:
-    """Whether the task's queue could hold it if one node's candidates were evicted; checked for each resource.
+
+def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task, *, nodes: int = 1) -> bool:
+    """Whether the task's queue could hold it if the candidates of so many nodes were evicted; checked for each resource.
 
     For reclaim, candidates of several nodes are tried too: of each queue those on the node where they hold most.
     """
@@ -44,8 +47,8 @@ def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task) -> bool:
             continue
         if column not in pool.freeable:
             return False
-        row = int(pool.freeable[column].argmax())
-        if has_room_without(part, [(victim, row) for victim in pool.candidates(row)]):
+        rows = np.argsort(-pool.freeable[column], kind="stable")[:nodes].tolist()
+        if has_room_without(part, [(victim, row) for row in rows for victim in pool.candidates(row)]):
             continue
         if search.purpose is Purpose.PREEMPT or not has_room_without(part, pool.richest(column)):
             return False
