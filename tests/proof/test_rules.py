@@ -47,6 +47,10 @@ LACKING = (
     "pods ns/low 1 gpu=1 on=n1\npods ns/low 2 cpu=1 on=n1\n"
     "job ns/high min=2 queue=a phase=Inqueue\npods ns/high 1 cpu=1 gpu=1\npods ns/high 1 cpu=1\n"
 )
+GROWING = (
+    "node n1 cpu=4\nqueue a deserved=cpu:4\nqueue c\njob ns/low min=0 queue=c phase=Running\n"
+    "pods ns/low 1 cpu=1 on=n1\npods ns/low 1 cpu=3 on=n1\n"
+)
 FREED_BEFORE = (
     "class high 9\nnode n1 cpu=4 gpu=1\nqueue a deserved=cpu:4,gpu:1\nqueue b guarantee=cpu:1\nqueue c\n"
     "job ns/low min=0 queue=a phase=Running\npods ns/low 1 cpu=1 gpu=1 on=n1\npods ns/low 1 cpu=1 gpu=1\n"
@@ -356,6 +360,20 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             CAPACITY,
             {"victims: queues keep what they deserve", "victims: nobody leaves in vain"},
             id="of a resource that the taker has enough of, nothing is taken",
+        ),
+        pytest.param(
+            GROWING + "job ns/high min=1 pods=4 cpu=1 queue=a phase=Inqueue",
+            "evict low.0 reclaim ns/high\nevict low.1 reclaim ns/high\nkeep high.0 n1\nkeep high.1 n1",
+            CAPACITY,
+            set(),
+            id="nor in vain what a job may grow with until the action ends",
+        ),
+        pytest.param(
+            GROWING + "job ns/high min=1 pods=2 cpu=1 queue=a phase=Inqueue",
+            "evict low.0 reclaim ns/high\nevict low.1 reclaim ns/high\nkeep high.0 n1\nkeep high.1 n1",
+            CAPACITY,
+            {"victims: nobody leaves in vain"},
+            id="as far as it has pods that wait",
         ),
         pytest.param(
             FREED_BEFORE,

@@ -30,9 +30,8 @@ class Evicts(Protocol):
         """Whether a condition holds once these victims are evicted; the evictions are undone."""
 
 
-
 def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task, *, nodes: int = 1) -> bool:
-    """Whether the task's queue could hold it if the candidates of so many nodes were evicted; checked for each resource.
+    """Whether a task's queue could hold it if the candidates of so many nodes were evicted; checked for each resource.
 
     For reclaim, candidates of several nodes are tried too: of each queue those on the node where they hold most.
     """

@@ -13,7 +13,7 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof import words
-from vsched.proof.cycle import MOVING, TAKING, WHOLE, Cycle, Sums
+from vsched.proof.cycle import MOVING, TAKING, WHOLE, Cycle, Sums, waits
 from vsched.proof.minima import lacking, leaves_whole
 from vsched.proof.placement import is_bound_by_more
 from vsched.proof.queues import LIMITING, CycleQueues
@@ -86,7 +86,8 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
     """No victim can be left out: what was placed of the job that it leaves for does not fit there without that room.
 
     Or the job's queue lacks it for its limits. Looked at are pods whose place depends on amounts and their own
-    rules for nodes alone. What leaves together with others counts as one.
+    rules for nodes alone. What leaves together with others counts as one. Room for pods with which jobs may grow counts
+    as taken.
     """
     for key, queues, holds in takers_in_turn(cycle):
         placed, victims = cycle.placed[key], cycle.victims[key]
@@ -96,6 +97,9 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
         asked = cycle.sums_on(placed)
         for node, left in room.items():
             subtract(left, asked[node].items())
+            for task in growing(cycle, key):
+                if all(value <= left[column] for column, value in task.shape.request):
+                    subtract(left, task.shape.request)
         fits = all(left[column] >= 0 for node, left in room.items() for column in asked[node])
         for together in units(cycle, victims):
             lost = cycle.sums_on({task.uid: task.node for task in together})
@@ -106,6 +110,14 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
             moved = cycle.evicted[together[0].uid].action in MOVING  # queues hold what is moved in any case
             in_vain = spared and (moved or is_within_limits(queues, key, together, holds))
             yield words.leaves_in_vain(names, key) if in_vain else ""
+
+
+def growing(cycle: Cycle, key: str) -> list[Task]:
+    """The waiting pods with which jobs may grow until ``reclaim`` ends, up to this job: reports do not tell of them."""
+    takers = (*takewhile(lambda one: one != key, cycle.victims), key)
+    grow = (one for one in takers if any(cycle.evicted[task.uid].action == "reclaim" for task in cycle.victims[one]))
+    tasks = (task for taker in grow if taker in cycle.jobs for task in cycle.jobs[taker].pending.values())
+    return [task for task in tasks if waits(task) and task.uid not in cycle.bound | cycle.reserved]
 
 
 def _lacks_on_node(cycle: Cycle, key: str, node: str) -> set[int]:
