@@ -159,7 +159,8 @@ def clusters(draw: st.DrawFn) -> Cluster:
             running.append(pod)
         else:
             less(room, at, pod, 1)
-    pods = st.builds(Pod, st.integers(1, 4), st.sampled_from(("", "", *ZONES)), st.sampled_from(DEVICES))
+    zones, devices = st.sampled_from(("", "", *ZONES)), st.sampled_from(DEVICES)
+    pods = st.builds(Pod, st.integers(1, 4), zones, devices, st.just(-1))
     return Cluster(tuple(nodes), tuple(running), tuple(draw(st.lists(pods, min_size=1, max_size=2))))
 
 
