@@ -15,7 +15,7 @@ import numpy as np
 
 from vsched.actions.assigning import SEARCHES_MAX
 from vsched.actions.attempt_steps import AttemptSteps, Mark
-from vsched.actions.freeing_plans import NOBODY, ROWS_MAX, Classes, FreeingPlans, Missing, Victim, fewest_of_one_kind
+from vsched.actions.freeing_plans import NOBODY, Classes, FreeingPlans, Missing, Victim, fewest_of_one_kind
 from vsched.actions.gang_assignment import GangAssignment
 from vsched.actions.gang_counts import CELLS_OF_A_STEP, SearchBudget
 from vsched.actions.joint_groups import JointWish, joint_wish
@@ -56,7 +56,7 @@ def in_any_way(session: Session, attempt: Attempt, tasks: Sequence[Task], before
         return made
     attempt.start_over(before, tasks)
     if not made and not any(
-        queue_could_take(attempt, attempt.pool(task), task, nodes=ROWS_MAX) for task in of_each_kind(session, tasks)
+        queue_could_take(attempt, attempt.pool(task), task, anywhere=True) for task in of_each_kind(session, tasks)
     ):
         return False
     wish = _wish(session, attempt, [task for task in tasks if search.may_take(task)])

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-import numpy as np
-
 from vsched.actions.pools import CandidatePool
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Amounts
-from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
 
 
@@ -31,13 +28,12 @@ class Evicts(Protocol):
         """Whether a condition holds once these victims are evicted; the evictions are undone."""
 
 
-def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task, *, nodes: int = 1) -> bool:
-    """Whether a task's queue could hold it if the candidates of so many nodes were evicted; checked for each resource.
+def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task, *, anywhere: bool = False) -> bool:
+    """Whether the task's queue could hold it if one node's candidates were evicted; checked for each resource.
 
-    Of several nodes, as many count as hold what the task asks for: it takes the place of others, and a queue that holds
-    more than it may loses nothing else for it.
-
-    For reclaim, candidates of several nodes are tried too: of each queue those on the node where they hold most.
+    For reclaim, candidates of several nodes are tried too: of each queue those on the node where they hold most. With
+    ``anywhere``, of each queue those on as many nodes as hold what the task asks for: it takes the place of others, and
+    a queue that holds more than it may loses nothing else for it.
     """
     search, allocatable = attempt.search, attempt.session.plugins.allocatable
 
@@ -50,19 +46,14 @@ def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task, *, nodes:
             continue
         if column not in pool.freeable:
             return False
-        rows = _rows_to_free(pool.freeable[column], amount, nodes)
-        if has_room_without(part, [(victim, row) for row in rows for victim in pool.candidates(row)]):
+        row = int(pool.freeable[column].argmax())
+        if has_room_without(part, [(victim, row) for victim in pool.candidates(row)]):
             continue
-        if search.purpose is Purpose.PREEMPT or not has_room_without(part, pool.richest(column)):
+        if search.purpose is Purpose.PREEMPT and not anywhere:
+            return False
+        if not has_room_without(part, pool.richest(column, amount if anywhere else 0)):
             return False
     return _could_hold_claims(attempt, pool, task)
-
-
-def _rows_to_free(freeable: Ints, amount: int, most: int) -> list[int]:
-    """The rows that free most of a resource: as many as free so much of it, one at least."""
-    order = np.argsort(-freeable, kind="stable")[:most]
-    found: list[int] = order[: int(np.searchsorted(np.cumsum(freeable[order]), amount)) + 1].tolist()
-    return found
 
 
 def _could_hold_claims(attempt: Evicts, pool: CandidatePool, task: Task) -> bool:
