@@ -49,7 +49,7 @@ def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task, *, anywhe
         row = int(pool.freeable[column].argmax())
         if has_room_without(part, [(victim, row) for victim in pool.candidates(row)]):
             continue
-        if search.purpose is Purpose.PREEMPT and not anywhere:
+        if search.purpose is Purpose.PREEMPT and (not anywhere or pool.freeable[column][row] >= amount):
             return False
         if not has_room_without(part, pool.richest(column, amount if anywhere else 0)):
             return False
