@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -54,6 +54,8 @@ from vsched.web.pages.explanations import nobody
 from vsched.web.pages.health import Health
 from vsched.web.pages.job_webhook import job_webhook_routes
 from vsched.web.pages.routes import Sources, health_routes, public_routes
+from vsched.web.serve.openapi import openapi_route
+from vsched.web.serve.routing import Route
 from vsched.writes.confirmations import ConfirmationSettings
 from vsched.writes.writeback import WritebackSettings
 
@@ -201,7 +203,14 @@ class Daemon:
         sources = Sources(findings, metrics, self.policy.to_dict, self.health, inspection.front, inspection.positions)
         provisioning = self.housekeeping.provisioning
         shown = autoscaling_route(partial(AutoscalingShown, asks=False) if provisioning is None else provisioning.shown)
-        more = (*inspection.routes, shown, *(arbitration.extender_routes if arbitration is not None else ()))
+        described: dict[str, Sequence[Route]] = {}
+        access = self.listeners.access
+        more = (
+            *inspection.routes,
+            shown,
+            *(arbitration.extender_routes if arbitration is not None else ()),
+            openapi_route(lambda: described, "" if access is None else "--listen-address"),
+        )
         served = [
             ServedRoutes("listen", options.listen_address, public_routes(sources, more)),
             ServedRoutes("healthz", options.healthz_address, health_routes(sources)),
@@ -213,6 +222,7 @@ class Daemon:
         ]
         if reviewed:
             served.append(ServedRoutes("webhook", options.webhook_address, reviewed))
+        described.update((each.flag, each.routes) for each in served if each.address)
         self.ports = await self.listeners.listen(stack, served)
 
     async def _wind_down(self, sessions: asyncio.Task[Any]) -> bool:

@@ -10,8 +10,8 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from time import monotonic
 
+from vsched.clock import monotonic
 from vsched.errors import BadObject
 from vsched.sim.controllers.actions import After, Create, Tell, before_of, perform
 from vsched.sim.controllers.controller import EVERYTHING, Controller

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import uuid4
 
 from vsched.cel import expressions as cel
+from vsched.randomness import uid
 from vsched.sim.store import conversion
 from vsched.sim.store.api_errors import Failure, forbidden, internal
 from vsched.sim.store.kinds import Kind, KindRegistry, Obj
@@ -210,7 +210,7 @@ def review_of(question: WebhookCall) -> Obj:
     return {
         "kind": "AdmissionReview",
         "apiVersion": f"admission.k8s.io/{version}",
-        "request": {"uid": str(uuid4()), **_request(question)},
+        "request": {"uid": uid(), **_request(question)},
     }
 
 

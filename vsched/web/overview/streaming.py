@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 from aiohttp import hdrs, web
 
+from vsched.clock import monotonic
+from vsched.web.overview.document import Overview
 from vsched.web.overview.events import (
     FIRST_WORDS,
     HEARTBEAT,
@@ -18,7 +19,7 @@ from vsched.web.overview.events import (
     takes_gzip,
 )
 from vsched.web.overview.feed import PATIENCE_SECONDS, OverviewFeed
-from vsched.web.serve.routing import Route, as_json, aside, or_unavailable
+from vsched.web.serve.routing import Contract, Route, as_json, aside, or_unavailable
 from vsched.web.serve.streams import LongResponse, Stay
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
@@ -48,8 +49,8 @@ def overview_routes(
         return EventStream(feed, request, heartbeat_seconds)
 
     return [
-        Route("/overview", or_unavailable(overview), words.OVERVIEW),
-        Route("/events", events, words.EVENTS),
+        Route("/overview", or_unavailable(overview), words.OVERVIEW, contract=Contract((Overview,))),
+        Route("/events", events, words.EVENTS, contract=Contract(media="text/event-stream")),
     ]
 
 
@@ -75,18 +76,18 @@ class EventStream(LongResponse):
         feed, frame = self._feed, self._frame
         with feed.watching():
             await stay.send(frame.begin() + frame.add(OTHER_WORDS if self._astray else FIRST_WORDS))
-            said = time.monotonic()
+            said = monotonic()
             turn = feed.turn
             # A new client gets no old overview, if there were no watchers for a while.
             news = await self._news() if feed.is_fresh else []
             while await stay.allowed():
                 # Overviews without a change send nothing.
-                silence_seconds = time.monotonic() - said
+                silence_seconds = monotonic() - said
                 if not news and silence_seconds >= self._heartbeat_seconds:
                     news = [HEARTBEAT]
                 for found in news:
                     await stay.send(frame.add(found))
-                    said, silence_seconds = time.monotonic(), 0.0
+                    said, silence_seconds = monotonic(), 0.0
                 if feed.closed:
                     break
                 turned = await stay.wait(turn, self._heartbeat_seconds - silence_seconds)

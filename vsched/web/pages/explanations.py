@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from itertools import islice
 from threading import Event
-from typing import TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from aiohttp import web
-from msgspec import to_builtins
+from msgspec import Meta, to_builtins
 from msgspec.structs import replace
 
+from vsched.clock import monotonic, thread_time
 from vsched.errors import Unavailable
 from vsched.explain.changes import SIMULATIONS_MAX
 from vsched.explain.explaining import CHANGES_SHARE, explain, explain_queue
@@ -30,7 +30,7 @@ from vsched.framework.answers import Repeating
 from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
 from vsched.mirror.problems import Problem
-from vsched.web.serve.routing import Handler, Route, as_json, or_unavailable
+from vsched.web.serve.routing import Contract, Handler, QueryParameter, Route, as_json, or_unavailable
 from vsched.web.snapshots import FrozenSnapshot, Look
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
@@ -72,6 +72,12 @@ KINDS = {"": "", "pod": POD, "podgroup": POD_GROUP, "pg": POD_GROUP}
 SEARCHES = {"": SEARCH_SECONDS, "true": SEARCH_SECONDS, "1": SEARCH_SECONDS, "false": 0.0, "0": 0.0}
 """Values of ``?changes=``."""
 
+_KIND = QueryParameter("kind", words.KIND, Literal["pod", "podgroup", "pg"])
+_SEARCH = (
+    QueryParameter("changes", words.CHANGES, bool),
+    QueryParameter("seconds", words.SECONDS, Annotated[float, Meta(gt=0, le=LONGEST_SECONDS)]),
+)
+
 
 class Explainer:
     """Makes explanations, a few at once."""
@@ -101,7 +107,7 @@ class Explainer:
 
         ``seconds`` from now on it is searched for what would help, and for the start; 0: not at all.
         """
-        asked = time.monotonic()
+        asked = monotonic()
         if who := self._elsewhere(namespace, name):
             return who
 
@@ -148,7 +154,7 @@ class Explainer:
 
     async def of_queue(self, name: str, seconds: float) -> Explanation | str:
         """The explanation of a queue, else why there is none; raises Unavailable."""
-        asked = time.monotonic()
+        asked = monotonic()
 
         def make(frozen: FrozenSnapshot, over: Asked) -> Explanation | None:
             return explain_queue(
@@ -177,10 +183,10 @@ class Explainer:
         if self._asked >= MOST_AT_ONCE:
             raise Unavailable(answers_words.too_many_explanations(self._asked))
         self._asked += 1
-        until, ended = time.monotonic() + self._longest_seconds, Event()
+        until, ended = monotonic() + self._longest_seconds, Event()
         try:
             frozen = await self._look()
-            return frozen, await self._aside(lambda: make(frozen, lambda: ended.is_set() or time.monotonic() > until))
+            return frozen, await self._aside(lambda: make(frozen, lambda: ended.is_set() or monotonic() > until))
         except Spent:
             raise Unavailable(answers_words.explaining_takes_long(self._longest_seconds)) from None
         finally:
@@ -197,9 +203,9 @@ class Explainer:
 
         def spent() -> bool:
             if not most:
-                most.append(time.thread_time() + work_seconds)
+                most.append(thread_time() + work_seconds)
             self._at_rest(REST_SECONDS)
-            return time.monotonic() > until or time.thread_time() > most[0]
+            return monotonic() > until or thread_time() > most[0]
 
         return spent
 
@@ -221,11 +227,13 @@ def explanation_routes(
             "/explain/{namespace}/{name}",
             or_unavailable(_explain(explainer)),
             words.EXPLAIN,
+            contract=Contract((Explanation,), (_KIND, *_SEARCH)),
         ),
         Route(
             "/explain-queue/{name}",
             or_unavailable(_explain_queue(explainer)),
             words.EXPLAIN_QUEUE,
+            contract=Contract((Explanation,), _SEARCH),
         ),
     ]
 

@@ -3,9 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from vsched.clock import Clock
+
+
+class LiveShown(TypedDict):
+    """Whether the daemon is alive."""
+
+    ok: bool
+    loopAgeSeconds: float
+
+
+class ReadyShown(TypedDict):
+    """Whether the daemon is ready: see ``Health.ready``."""
+
+    ok: bool
+    role: str
+    synced: dict[str, bool]
+    absent: dict[str, str]
+    usage: NotRequired[dict[str, Any]]
+    lease: NotRequired[dict[str, str]]
+    rivals: NotRequired[dict[str, Any]]
+    vcjobs: NotRequired[dict[str, Any]]
+    flows: NotRequired[dict[str, Any]]
+    nodeShard: NotRequired[dict[str, Any]]
+    shards: NotRequired[dict[str, Any]]
 
 
 class HealthCheck(NamedTuple):

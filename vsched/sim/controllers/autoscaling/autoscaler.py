@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
-from time import monotonic
 from typing import ClassVar, NamedTuple
 
+from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, Tell, delete, set_status
 from vsched.sim.controllers.autoscaling import requests as asked

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from time import monotonic
 from typing import ClassVar
 
+from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, Update, delete, set_status
 from vsched.sim.controllers.controller import Controller

@@ -8,9 +8,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from time import monotonic
 from typing import ClassVar
 
+from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, SetStatus, Tell, Update, set_status
 from vsched.sim.controllers.controller import Controller

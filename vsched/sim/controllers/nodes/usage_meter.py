@@ -5,13 +5,13 @@ The figures are worked out when they are asked for.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from vsched.clock import now
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.controller import Controller
@@ -53,9 +53,7 @@ class UsageMeter(Controller):
     primary: ClassVar[str] = "pods"
     watches: ClassVar[tuple[str, ...]] = ("pods",)
 
-    def __init__(
-        self, client: LocalClient, pod_index: PodIndex, settings: UsageSettings, clock: Clock = time.time
-    ) -> None:
+    def __init__(self, client: LocalClient, pod_index: PodIndex, settings: UsageSettings, clock: Clock = now) -> None:
         super().__init__(client, pod_index)
         self.settings = settings
         self.clock = clock

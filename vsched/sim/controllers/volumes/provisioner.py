@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from time import monotonic
 from typing import ClassVar
 
+from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Create, Tell, Update
 from vsched.sim.controllers.controller import Controller
