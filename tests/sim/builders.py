@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from vsched.sim.store.times import format_time
+from vsched.apimachinery.meta.times import format_time
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 LABELS = {"app": "web"}

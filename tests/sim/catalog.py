@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vsched.sim.store.kinds import BUILTIN, Kind, PrinterColumn
+from vsched.apimachinery.meta.kinds import BUILTIN, Kind, PrinterColumn
 
 Obj = dict[str, Any]
 

@@ -13,10 +13,10 @@ import yaml
 
 from tests.sim.builders import workload
 from tests.support.waiting import until
+from vsched.apimachinery.meta.objects import is_ready, is_true
 from vsched.errors import BadInput, BadObject
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, JobTimes, PodTimes, start_engine
-from vsched.sim.controllers.objects import is_ready, is_true
 
 Obj = dict[str, Any]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vsched.sim.objects.crds import foreign_definitions, shipped_definitions
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.objects.crds import foreign_definitions, shipped_definitions
 from vsched.sim.writer import ObjectWriter
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")

@@ -11,10 +11,10 @@ from typing import Any
 import yaml
 
 from vsched import files
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Kind, KindRegistry, Obj
 from vsched.errors import BadInput, BadObject
 from vsched.sim.client import LocalClient
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import Kind, KindRegistry, Obj
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 FIRST_KINDS = (

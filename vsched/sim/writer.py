@@ -11,21 +11,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vsched.sim.admission import objects as admission
-from vsched.sim.admission.updates import count_generation, is_reset, merge_update
+from vsched.apimachinery.admission import objects as admission
+from vsched.apimachinery.admission.updates import count_generation, is_reset, merge_update
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.api_errors import Failure, FieldCause, already_exists, bad_request, invalid, not_found
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.times import Clock, format_time, utc_now
+from vsched.apimachinery.objects import crds, defaults
+from vsched.apimachinery.objects.body_decoding import decoded, decoded_patch
+from vsched.apimachinery.validation import objects as validation
 from vsched.sim.apply.patches import json_patch
-from vsched.sim.objects import crds, defaults
-from vsched.sim.objects.body_decoding import decoded, decoded_patch
-from vsched.sim.objects.custom_kinds import CustomKinds
-from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Failure, FieldCause, already_exists, bad_request, invalid, not_found
+from vsched.sim.store.custom_kinds import CustomKinds
 from vsched.sim.store.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author, record_update
 from vsched.sim.store.preconditions import check_target, check_uid, check_version
 from vsched.sim.store.store import Store, StoredObject
-from vsched.sim.store.times import Clock, format_time, utc_now
-from vsched.sim.validation import objects as validation
 from vsched.sim.webhooks import mutating, validating
 from vsched.sim.webhooks.changes import change_of, deletion_of
 from vsched.sim.webhooks.mutating import mutated

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.sim.catalog import KINDS, NODE, POD, WIDGET, container, pod
-from vsched.sim.admission.objects import admit_create, charge_quotas
-from vsched.sim.admission.pod import topology_labels
-from vsched.sim.objects.defaults import default_on_create
-from vsched.sim.objects.field_decoding import conform
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import Kind
+from vsched.apimachinery.admission.objects import admit_create, charge_quotas
+from vsched.apimachinery.admission.pod import topology_labels
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Kind
+from vsched.apimachinery.objects.defaults import default_on_create
+from vsched.apimachinery.objects.field_decoding import conform
 from vsched.sim.store.store import Store
 
 Obj = dict[str, Any]

@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from tests.sim.api_client import CRDS, JSON_PATCH, Api
-from vsched.sim.cel.rule_compilation import rule_causes
-from vsched.sim.objects.crds import shipped_definitions
+from vsched.apimachinery.cel.rule_compilation import rule_causes
+from vsched.apimachinery.objects.crds import shipped_definitions
 
 Obj = dict[str, Any]
 THINGS = "/apis/example.com/v1/namespaces/default/things"

@@ -8,10 +8,10 @@ from typing import Any
 
 from tests.sim.builders import pod as bound_pod
 from tests.support import devices as manifests
+from vsched.apimachinery.meta.times import utc_now
 from vsched.sim.api import subresources
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.sim.store.times import utc_now
 from vsched.sim.writer import WriteOptions
 
 Obj = dict[str, Any]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.sim.catalog import KINDS, POD, WIDGET, container, pod
-from vsched.sim.objects.defaults import default_on_create, default_on_update
-from vsched.sim.objects.field_decoding import conform
+from vsched.apimachinery.objects.defaults import default_on_create, default_on_update
+from vsched.apimachinery.objects.field_decoding import conform
 
 Obj = dict[str, Any]
 

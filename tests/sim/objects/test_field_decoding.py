@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.sim.catalog import KINDS, POD, WIDGET, container, pod
-from vsched.sim.objects.field_decoding import conform, unknown_fields
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.schema import schema_table
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.schema import schema_table
+from vsched.apimachinery.objects.field_decoding import conform, unknown_fields
 
 Obj = dict[str, Any]
 

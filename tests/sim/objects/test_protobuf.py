@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sim.catalog import KINDS
-from vsched.sim.objects.protobuf import decode, is_protobuf
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.schema import schema_table
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.schema import schema_table
+from vsched.sim.requests.protobuf import decode, is_protobuf
 
 
 def _varint(value: int) -> bytes:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.sim.objects.crds import kinds_of, shipped_definitions
-from vsched.sim.objects.structural_schema import prune_and_default, validate
+from vsched.apimachinery.objects.crds import kinds_of, shipped_definitions
+from vsched.apimachinery.objects.structural_schema import prune_and_default, validate
 
 Obj = dict[str, Any]
 QUEUE = next(kind for each in shipped_definitions() for kind in kinds_of(each) if kind.kind == "Queue").schema or {}

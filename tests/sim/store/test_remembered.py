@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from vsched.sim.store import remembered as module
-from vsched.sim.store.remembered import Interned, remembered
+from vsched.apimachinery.meta import remembered as module
+from vsched.apimachinery.meta.remembered import Interned, remembered
 
 
 def test_it_is_worked_out_once_for_each_part_and_each_further_value() -> None:

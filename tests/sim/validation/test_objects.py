@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.sim.catalog import KINDS, POD, WIDGET, container, pod
-from vsched.sim.objects.defaults import default_on_create
-from vsched.sim.objects.field_decoding import conform
-from vsched.sim.validation.objects import validate_create, validate_metadata, validate_update
+from vsched.apimachinery.objects.defaults import default_on_create
+from vsched.apimachinery.objects.field_decoding import conform
+from vsched.apimachinery.validation.objects import validate_create, validate_metadata, validate_update
 
 Obj = dict[str, Any]
 

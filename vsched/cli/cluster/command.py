@@ -314,12 +314,12 @@ def command(
 
     SIGUSR1 ends every watch, and watches of pods cannot resume: clients have to list the pods again.
     """
+    from vsched.apimachinery.objects.native_groups import served_versions
     from vsched.daemon.system.tuning import listed, tuned  # imported here, so that --help does not load the server
     from vsched.sim.api.fault_plan import read_faults
     from vsched.sim.api.slowing import SlowWrites
     from vsched.sim.cluster import Cluster, ClusterSettings
     from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings
-    from vsched.sim.objects.native_groups import served_versions
 
     configure(log_level, LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
     times = PodTimes(run=default_duration, termination=termination_seconds)

@@ -10,6 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.objects import controller_uid
+from vsched.apimachinery.objects import native_groups
+from vsched.apimachinery.workloads import daemon_sets, deployments, job_groups, jobs, replica_sets, stateful_sets
+from vsched.apimachinery.workloads.actions import Action, Create
 from vsched.cli.plan.told import MOST_PODS, WORKLOADS
 from vsched.cli.plan.words import objects as words
 from vsched.errors import BadInput
@@ -22,19 +28,6 @@ from vsched.model.queues.quota import Quota
 from vsched.sim import bootstrap
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import JobTimes
-from vsched.sim.controllers.actions import Action, Create
-from vsched.sim.controllers.objects import controller_uid
-from vsched.sim.controllers.workloads import (
-    daemon_sets,
-    deployments,
-    job_groups,
-    jobs,
-    replica_sets,
-    stateful_sets,
-)
-from vsched.sim.objects import native_groups
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
 from vsched.sim.writer import ObjectWriter
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from vsched.apimachinery.meta.kinds import KindRegistry
+from vsched.apimachinery.workloads.jobs import JobTimes
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.autoscaling.autoscaler import NodeAutoscaler
 from vsched.sim.controllers.autoscaling.pools import SimulatedPool
@@ -53,8 +55,6 @@ from vsched.sim.controllers.workloads.controllers import (
     ReplicaSets,
     StatefulSets,
 )
-from vsched.sim.controllers.workloads.jobs import JobTimes
-from vsched.sim.store.kinds import KindRegistry
 from vsched.sim.store.store import Store
 
 __all__ = [

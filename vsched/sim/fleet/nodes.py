@@ -12,14 +12,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.times import utc_now
 from vsched.errors import BadInput
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.controllers.nodes.node_status import ready_status
 from vsched.sim.controllers.pod_usage import usage_problem
 from vsched.sim.controllers.volumes.csi_nodes import VOLUME_LIMITS, volume_limits
 from vsched.sim.manifests import Manifest, read_documents
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.times import utc_now
 
 DEFAULT_CAPACITY = {"cpu": "32", "memory": "128Gi", "ephemeral-storage": "512Gi", "pods": "110"}
 DEFAULT_ZONES = ("zone-a", "zone-b", "zone-c")

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.errors import BadInput
 from vsched.model.amounts.durations import parse_duration
 from vsched.sim.controllers.autoscaling.pools import SimulatedPool
 from vsched.sim.fleet.nodes import MAX_NODES, entries_of, fleet, group_of
 from vsched.sim.manifests import read_documents
-from vsched.sim.store.kinds import Obj
 
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _OWN = ("name", "min", "max", "delay", "idle", "price", "outOfStock")

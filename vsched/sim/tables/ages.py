@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vsched.sim.store.times import parse_time
+from vsched.apimachinery.meta.times import parse_time
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.api_errors import Failure, forbidden, internal
+from vsched.apimachinery.meta.kinds import Kind, KindRegistry, Obj
+from vsched.apimachinery.meta.label_selectors import matches_label_selector
+from vsched.apimachinery.validation.webhooks import CONDITION_VARIABLES
 from vsched.cel import expressions as cel
-from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Failure, forbidden, internal
-from vsched.sim.store.kinds import Kind, KindRegistry, Obj
-from vsched.sim.store.label_selectors import matches_label_selector
 from vsched.sim.store.store import Store
 
 CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations"
-CONDITION_VARIABLES = ("object", "oldObject", "request")
 USER: Obj = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
 """The user in all reviews."""
 _EXEMPT = frozenset(

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.sim.builders import NOW, controlled_by, deleting, pod, workload
-from vsched.sim.controllers.actions import Create, Delete, SetStatus
-from vsched.sim.controllers.objects import template_hash
-from vsched.sim.controllers.workloads.daemon_sets import REVISION_LABEL, fits, node_of, reconcile
+from vsched.apimachinery.meta.objects import template_hash
+from vsched.apimachinery.workloads.actions import Create, Delete, SetStatus
+from vsched.apimachinery.workloads.daemon_sets import REVISION_LABEL, fits, node_of, reconcile
 
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 

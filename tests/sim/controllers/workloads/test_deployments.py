@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.sim.builders import NOW, ago, controlled_by, workload
 from tests.support.examples import examples
-from vsched.sim.controllers.actions import Create, Delete, SetStatus, Update
-from vsched.sim.controllers.objects import template_hash
-from vsched.sim.controllers.workloads.deployments import HASH_LABEL, REVISION, RolloutBounds, reconcile
+from vsched.apimachinery.meta.objects import template_hash
+from vsched.apimachinery.workloads.actions import Create, Delete, SetStatus, Update
+from vsched.apimachinery.workloads.deployments import HASH_LABEL, REVISION, RolloutBounds, reconcile
 
 
 def deployment(replicas: int, *, image: str = "i:1", revision: int = 1, **spec: Any) -> dict[str, Any]:

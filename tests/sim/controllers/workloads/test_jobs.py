@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sim.builders import NOW, ago, deleting, pod, workload
-from vsched.sim.controllers.actions import After, Create, Delete, SetStatus, Update
-from vsched.sim.controllers.workloads.jobs import INDEX, TRACKING, JobTimes, format_indexes, parse_indexes, reconcile
+from vsched.apimachinery.workloads.actions import After, Create, Delete, SetStatus, Update
+from vsched.apimachinery.workloads.jobs import INDEX, TRACKING, JobTimes, format_indexes, parse_indexes, reconcile
 
 TIMES = JobTimes(backoff=10)
 

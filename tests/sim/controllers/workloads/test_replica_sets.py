@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.sim.builders import NOW, ago, controlled_by, deleting, pod, workload
-from vsched.sim.controllers.actions import After, Create, Delete, SetStatus, Update
-from vsched.sim.controllers.workloads.replica_sets import BURST, reconcile
+from vsched.apimachinery.workloads.actions import After, Create, Delete, SetStatus, Update
+from vsched.apimachinery.workloads.replica_sets import BURST, reconcile
 
 
 def replica_set(wanted: int, **status: Any) -> dict[str, Any]:

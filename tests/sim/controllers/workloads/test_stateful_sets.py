@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.sim.builders import NOW, controlled_by, deleting, pod, workload
-from vsched.sim.controllers.actions import Create, Delete, SetStatus
-from vsched.sim.controllers.workloads.stateful_sets import REVISION_LABEL, reconcile, revision_of
+from vsched.apimachinery.workloads.actions import Create, Delete, SetStatus
+from vsched.apimachinery.workloads.stateful_sets import REVISION_LABEL, reconcile, revision_of
 
 
 def stateful_set(replicas: int, **spec: Any) -> dict[str, Any]:

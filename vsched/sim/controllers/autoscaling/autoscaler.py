@@ -13,16 +13,16 @@ from functools import partial
 from time import monotonic
 from typing import ClassVar, NamedTuple
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import by_age, condition, is_deleting, is_finished, is_ready
+from vsched.apimachinery.meta.times import utc_now
+from vsched.apimachinery.workloads.actions import Action, After, Create, Tell, delete, set_status
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, Tell, delete, set_status
 from vsched.sim.controllers.autoscaling import requests as asked
 from vsched.sim.controllers.autoscaling.packing import Room, Rooms, Stock, buy, buy_all
 from vsched.sim.controllers.autoscaling.pools import POOL, SimulatedPool
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import by_age, condition, is_deleting, is_finished, is_ready
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.times import utc_now
 
 EVERYTHING = "everything"
 SCAN_SECONDS = 0.2

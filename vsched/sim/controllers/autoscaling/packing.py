@@ -8,11 +8,11 @@ from decimal import Decimal
 
 import orjson
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_finished
+from vsched.apimachinery.workloads.node_fit import is_open_to
 from vsched.cel.quantities import amount
 from vsched.sim.controllers.autoscaling.pools import SimulatedPool
-from vsched.sim.controllers.node_fit import is_open_to
-from vsched.sim.controllers.objects import is_finished
-from vsched.sim.store.kinds import Obj
 
 Requests = Mapping[str, Decimal]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta.kinds import Obj
 
 POOL = "vsched.io/node-pool"
 """The label of nodes that a pool added."""
