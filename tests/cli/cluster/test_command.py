@@ -19,13 +19,14 @@ import yaml
 from click.testing import CliRunner
 
 from tests.support.waiting import until_now
+from vsched.apimachinery.manifests.node_groups import FleetGroup
 from vsched.cli import cli
 from vsched.cli.cluster.command import DEVICES_EXAMPLE, NODES_EXAMPLE
 from vsched.errors import VschedError
 from vsched.settings.words import policy as policy_words
 from vsched.sim.fleet.device_plugins import PluginGroup
 from vsched.sim.fleet.devices import DeviceGroup, read_devices
-from vsched.sim.fleet.nodes import FleetGroup, read_fleet
+from vsched.sim.fleet.nodes import read_fleet
 
 GUIDE = Path(__file__).parents[3] / "vsched/sim/README.md"
 COMMAND = [sys.executable, "-m", "vsched", "cluster"]

@@ -12,7 +12,7 @@ from vsched.apimachinery.admission.quota import charge
 from vsched.apimachinery.meta.api_errors import FieldCause, bad_request, forbidden, invalid, not_found
 from vsched.apimachinery.meta.field_errors import Causes
 from vsched.apimachinery.meta.kinds import Kind, Obj
-from vsched.apimachinery.meta.lister import Lister
+from vsched.apimachinery.meta.lister import ObjectLister
 from vsched.apimachinery.objects.native_groups import PROTECTION
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
@@ -23,7 +23,7 @@ _WORKLOADS = "scheduling.k8s.io/workloads"
 _DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
-def admit_create(kind: Kind, obj: Obj, store: Lister, *, name: str = "") -> Obj:
+def admit_create(kind: Kind, obj: Obj, store: ObjectLister, *, name: str = "") -> Obj:
     """The new object with what admission adds; raises Failure.
 
     Errors have ``name`` instead of the object's own name, because the server generates names only afterwards.
@@ -53,7 +53,7 @@ def admit_create(kind: Kind, obj: Obj, store: Lister, *, name: str = "") -> Obj:
     return obj
 
 
-def charge_quotas(kind: Kind, obj: Obj, store: Lister) -> list[Obj]:
+def charge_quotas(kind: Kind, obj: Obj, store: ObjectLister) -> list[Obj]:
     """The quotas of the namespace that count this object, charged with it; raises Failure if one is exceeded."""
     if not kind.namespaced or kind.storage in _FREE:
         return []
@@ -65,14 +65,14 @@ _FREE = frozenset({"/events", "/bindings", "authorization.k8s.io/localsubjectacc
 """Resources that no quota counts."""
 
 
-def check_open(kind: Kind, namespace: str, metadata: Obj, store: Lister, *, name: str) -> None:
+def check_open(kind: Kind, namespace: str, metadata: Obj, store: ObjectLister, *, name: str) -> None:
     """Checks the namespace of a subresource such as a binding; raises Failure if it is another or terminating one."""
     if metadata.get("namespace", namespace) != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     _check_namespace(kind, namespace, name, store)
 
 
-def _check_namespace(kind: Kind, namespace: str, name: str, store: Lister) -> None:
+def _check_namespace(kind: Kind, namespace: str, name: str, store: ObjectLister) -> None:
     found = store.find("namespaces", "", namespace)
     if found is None:
         raise not_found(store.registry.resource("namespaces"), namespace)
@@ -91,7 +91,7 @@ def _tainted(obj: Obj) -> Obj:
     return {**obj, "spec": {**spec, "taints": [*taints, NOT_READY]}}
 
 
-def _check_admin_access(kind: Kind, obj: Obj, name: str, store: Lister) -> None:
+def _check_admin_access(kind: Kind, obj: Obj, name: str, store: ObjectLister) -> None:
     """Claims with admin access are only for namespaces that are labelled for it."""
     namespace = store.find("namespaces", "", obj["metadata"]["namespace"])
     labels = ((namespace or {}).get("metadata") or {}).get("labels") or {}
@@ -108,7 +108,7 @@ def _check_admin_access(kind: Kind, obj: Obj, name: str, store: Lister) -> None:
         raise invalid(kind, name, causes)
 
 
-def _check_workload(kind: Kind, obj: Obj, name: str, store: Lister) -> None:
+def _check_workload(kind: Kind, obj: Obj, name: str, store: ObjectLister) -> None:
     """The Workload and the template that a group names have to be there."""
     spec = obj.get("spec") or {}
     older = (spec.get("podGroupTemplateRef") or {}).get("workload") or {}
@@ -142,7 +142,7 @@ def _protected(obj: Obj, finalizer: str) -> Obj:
     return {**obj, "metadata": {**metadata, "finalizers": [*finalizers, finalizer]}}
 
 
-def _with_storage_class(obj: Obj, store: Lister) -> Obj:
+def _with_storage_class(obj: Obj, store: ObjectLister) -> Obj:
     """A claim without a class gets the default one, if there is one."""
     spec = obj.get("spec", {})
     if "storageClassName" in spec:

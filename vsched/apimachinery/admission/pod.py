@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from vsched.apimachinery.meta.api_errors import forbidden
 from vsched.apimachinery.meta.kinds import Kind, Obj
-from vsched.apimachinery.meta.lister import Lister
+from vsched.apimachinery.meta.lister import ObjectLister
 from vsched.apimachinery.meta.remembered import remembered
 from vsched.apimachinery.validation.cluster import SYSTEM_PRIORITIES
 from vsched.cel import quantities
@@ -21,7 +21,7 @@ _DEFAULT_TOLERATIONS = {
 }
 
 
-def admit_pod(kind: Kind, obj: Obj, store: Lister, name: str) -> Obj:
+def admit_pod(kind: Kind, obj: Obj, store: ObjectLister, name: str) -> Obj:
     """The pod with what admission adds to it; raises Failure."""
     metadata, spec = obj["metadata"], obj["spec"]
     spec = _completed(spec, _granted(kind, name, spec, store))
@@ -35,7 +35,7 @@ def admit_pod(kind: Kind, obj: Obj, store: Lister, name: str) -> Obj:
     return obj
 
 
-def with_group_priority(kind: Kind, obj: Obj, store: Lister, name: str) -> Obj:
+def with_group_priority(kind: Kind, obj: Obj, store: ObjectLister, name: str) -> Obj:
     """A native PodGroup with the priority of its class, as pods get it; raises Failure."""
     spec = {**(obj.get("spec") or {})}
     policy = spec.pop("preemptionPolicy", None)
@@ -46,7 +46,7 @@ def with_group_priority(kind: Kind, obj: Obj, store: Lister, name: str) -> Obj:
     return {**obj, "spec": spec}
 
 
-def topology_labels(store: Lister, node_name: str) -> dict[str, str]:
+def topology_labels(store: ObjectLister, node_name: str) -> dict[str, str]:
     """The zone and region labels of a node, which its pods get when they are bound."""
     node = store.find("nodes", "", node_name)
     labels = (node or {}).get("metadata", {}).get("labels") or {}
@@ -76,7 +76,7 @@ def _completed(spec: Obj, granted: _Granted) -> Obj:
     return spec
 
 
-def _granted(kind: Kind, pod_name: str, spec: Obj, store: Lister) -> _Granted:
+def _granted(kind: Kind, pod_name: str, spec: Obj, store: ObjectLister) -> _Granted:
     name, default_class = spec.get("priorityClassName"), ""
     if name:
         found = store.find("scheduling.k8s.io/priorityclasses", "", name)
@@ -123,7 +123,7 @@ def _covers(toleration: Obj, key: str) -> bool:
     return toleration.get("key") in (None, "", key) and toleration.get("effect") in (None, "", "NoExecute")
 
 
-def _with_overhead(kind: Kind, pod_name: str, spec: Obj, store: Lister) -> Obj:
+def _with_overhead(kind: Kind, pod_name: str, spec: Obj, store: ObjectLister) -> Obj:
     name = spec["runtimeClassName"]
     found = store.find("node.k8s.io/runtimeclasses", "", name)
     if found is None:

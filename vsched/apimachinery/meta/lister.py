@@ -10,7 +10,7 @@ from vsched.apimachinery.meta.kinds import KindRegistry, Obj
 R = TypeVar("R")
 
 
-class Lister(Protocol):
+class ObjectLister(Protocol):
     """The objects of all kinds. A resource is named ``pods`` or ``group/plural``."""
 
     registry: KindRegistry

@@ -17,6 +17,7 @@ import numpy as np
 import yaml
 from rich.table import Table
 
+from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
@@ -28,7 +29,6 @@ from vsched.lab.outcomes import PodOutcomes, pod_watch
 from vsched.lab.sender import Sender
 from vsched.sim.api.metrics_apis import RESOLUTION_SECONDS
 from vsched.sim.controllers.pod_usage import CPU_USAGE, MEMORY_USAGE
-from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.sample_gangs import gang
 from vsched.together import run_fast
 
