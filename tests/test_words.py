@@ -33,6 +33,7 @@ ROOMS = [
     "plugins",
     "proof",
     "settings",
+    "sim/command",
     "web",
     "writes",
 ]

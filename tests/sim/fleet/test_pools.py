@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from vsched.apimachinery.manifests.node_pools import POOL
-from vsched.cli.cluster.command import POOLS_EXAMPLE
 from vsched.errors import BadInput
+from vsched.sim.command.examples import POOLS_EXAMPLE
 from vsched.sim.fleet.pools import read_pools
 
 

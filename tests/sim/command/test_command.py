@@ -21,9 +21,9 @@ from click.testing import CliRunner
 from tests.support.waiting import until_now
 from vsched.apimachinery.manifests.node_groups import FleetGroup
 from vsched.cli import cli
-from vsched.cli.cluster.command import DEVICES_EXAMPLE, NODES_EXAMPLE
 from vsched.errors import VschedError
 from vsched.settings.words import policy as policy_words
+from vsched.sim.command.examples import DEVICES_EXAMPLE, NODES_EXAMPLE
 from vsched.sim.fleet.device_plugins import PluginGroup
 from vsched.sim.fleet.devices import DeviceGroup, read_devices
 from vsched.sim.fleet.nodes import read_fleet
