@@ -17,6 +17,7 @@ from vsched.apimachinery.meta.field_errors import forbidden, invalid_value, not_
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.cel import expressions as cel
 from vsched.cel.costs import Declared, estimate
+from vsched.cel.errors import NotCompiled
 from vsched.cel.syntax import MOST_DEPTH, parsed
 from vsched.cel.tokens import SyntaxProblem
 
@@ -113,7 +114,7 @@ def _of_rule(place: _Place, rule: Obj, path: str) -> Iterator[FieldCause]:
         try:
             compiled = cel.compiled(rule[part], VARIABLES)
             _check_fields(place.schema, compiled, root=place.root)
-        except cel.NotCompiled as error:
+        except NotCompiled as error:
             yield invalid_value(f"{path}.{part}", shown, f"{_STAGES[part]}compilation failed: {error}")
             continue
         expression = compiled if part == "rule" else expression
@@ -172,7 +173,7 @@ def _check_fields(schema: Obj, expression: cel.CelExpression, *, root: bool) -> 
         for position, fields in cel.paths_of(expression, variable):
             wrong = _unknown_field(schema, fields, root=root)
             if wrong:
-                raise cel.NotCompiled(cel.located(expression.text, position, f"undefined field '{wrong}'"))
+                raise NotCompiled(cel.located(expression.text, position, f"undefined field '{wrong}'"))
 
 
 def _unknown_field(schema: Any, fields: tuple[str, ...], *, root: bool) -> str:

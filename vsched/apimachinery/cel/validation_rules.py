@@ -15,7 +15,8 @@ from vsched.apimachinery.meta.api_errors import FieldCause
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.cel import expressions as cel
 from vsched.cel import words
-from vsched.cel.expressions import CelExpression, NotEvaluated, TooExpensive
+from vsched.cel.errors import NotEvaluated, TooExpensive
+from vsched.cel.expressions import CelExpression
 
 RULES = "x-kubernetes-validations"
 VARIABLES = ("self", "oldSelf")

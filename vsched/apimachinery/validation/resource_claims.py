@@ -12,8 +12,9 @@ from vsched.apimachinery.meta.name_formats import (
     qualified_name_problems,
     subdomain_problems,
 )
-from vsched.cel.devices import MOST_COST_SERVED, cost_of
-from vsched.cel.expressions import NotCompiled, compiled
+from vsched.cel.device_costs import MOST_COST_SERVED, cost_of
+from vsched.cel.errors import NotCompiled
+from vsched.cel.expressions import compiled
 
 MOST_REQUESTS = MOST_CONSTRAINTS = MOST_SELECTORS = MOST_RESULTS = 32
 MOST_SUBREQUESTS = 8

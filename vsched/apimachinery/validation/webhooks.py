@@ -10,6 +10,7 @@ from vsched.apimachinery.meta.field_errors import Causes, required
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.name_formats import qualified_name_problems, subdomain_problems
 from vsched.cel import expressions as cel
+from vsched.cel.errors import NotCompiled
 
 CONDITION_VARIABLES = ("object", "oldObject", "request")
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
@@ -149,7 +150,7 @@ def _check_conditions(conditions: Sequence[Obj], where: str, causes: Causes) -> 
             continue
         try:
             cel.compiled(expression, CONDITION_VARIABLES)
-        except cel.NotCompiled as error:
+        except NotCompiled as error:
             causes.invalid(f"{here}.expression", condition["expression"], f"compilation failed: {error}")
 
 

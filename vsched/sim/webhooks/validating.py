@@ -18,6 +18,7 @@ from vsched.apimachinery.meta.kinds import Kind, KindRegistry, Obj
 from vsched.apimachinery.meta.label_selectors import matches_label_selector
 from vsched.apimachinery.validation.webhooks import CONDITION_VARIABLES
 from vsched.cel import expressions as cel
+from vsched.cel.errors import NotEvaluated
 from vsched.sim.store.store import Store
 
 CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations"
@@ -195,7 +196,7 @@ def _conditions_hold(question: WebhookCall) -> bool:
         try:
             if cel.compiled(condition["expression"], CONDITION_VARIABLES).evaluate(variables) is not True:
                 return False
-        except cel.NotEvaluated as error:
+        except NotEvaluated as error:
             problems.append(f"expression '{condition['expression']}' resulted in error: {error}")
     if problems and not question.fails_open:
         change = question.change
