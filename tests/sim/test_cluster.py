@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 import yaml
 
-from tests.sim.builders import workload
 from tests.support.waiting import until
+from tests.support.workload_objects import workload
 from vsched.apimachinery.meta.objects import is_ready, is_true
 from vsched.errors import BadInput, BadObject
 from vsched.sim.cluster import Cluster, ClusterSettings

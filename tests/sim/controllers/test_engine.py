@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import pytest
 
-from tests.sim.builders import pod
 from tests.support.waiting import until
+from tests.support.workload_objects import pod
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.workloads.actions import Action, After
 from vsched.sim.bootstrap import seed

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.builders import NOW, ago, deleting, pod
+from tests.support.workload_objects import NOW, ago, deleting, pod
 from vsched.apimachinery.meta.objects import condition
 from vsched.apimachinery.workloads.actions import After, Delete, SetStatus
 from vsched.sim.controllers.pod_lifecycle import PodHost, PodTimes, next_steps, script_problem

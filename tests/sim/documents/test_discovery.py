@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.catalog import WIDGET
+from tests.support.builtin_kinds import WIDGET
 from vsched.apimachinery.meta.kinds import KindRegistry
 from vsched.sim.documents import discovery
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.catalog import KINDS, NODE, POD, WIDGET, pod
+from tests.support.builtin_kinds import KINDS, NODE, POD, WIDGET, pod
 from vsched.apimachinery.meta.kinds import Kind
 from vsched.apimachinery.meta.times import format_time
 from vsched.apimachinery.objects.field_decoding import conform

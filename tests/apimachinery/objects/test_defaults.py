@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.catalog import KINDS, POD, WIDGET, container, pod
+from tests.support.builtin_kinds import KINDS, POD, WIDGET, container, pod
 from vsched.apimachinery.objects.defaults import default_on_create, default_on_update
 from vsched.apimachinery.objects.field_decoding import conform
 

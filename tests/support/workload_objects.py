@@ -1,4 +1,4 @@
-"""Objects for the tests of the embedded cluster's controllers, as short as they can be told."""
+"""Objects for tests of controllers, as short as they can be told."""
 
 from __future__ import annotations
 

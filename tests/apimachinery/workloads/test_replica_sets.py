@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.builders import NOW, ago, controlled_by, deleting, pod, workload
+from tests.support.workload_objects import NOW, ago, controlled_by, deleting, pod, workload
 from vsched.apimachinery.workloads.actions import After, Create, Delete, SetStatus, Update
 from vsched.apimachinery.workloads.replica_sets import BURST, reconcile
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.builders import NOW, controlled_by, deleting, pod, workload
+from tests.support.workload_objects import NOW, controlled_by, deleting, pod, workload
 from vsched.apimachinery.meta.objects import template_hash
 from vsched.apimachinery.workloads.actions import Create, Delete, SetStatus
 from vsched.apimachinery.workloads.daemon_sets import REVISION_LABEL, fits, node_of, reconcile

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.sim.builders import NOW, ago, controlled_by, workload
 from tests.support.examples import examples
+from tests.support.workload_objects import NOW, ago, controlled_by, workload
 from vsched.apimachinery.meta.objects import template_hash
 from vsched.apimachinery.workloads.actions import Create, Delete, SetStatus, Update
 from vsched.apimachinery.workloads.deployments import HASH_LABEL, REVISION, RolloutBounds, reconcile

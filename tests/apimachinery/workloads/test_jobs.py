@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sim.builders import NOW, ago, deleting, pod, workload
+from tests.support.workload_objects import NOW, ago, deleting, pod, workload
 from vsched.apimachinery.workloads.actions import After, Create, Delete, SetStatus, Update
 from vsched.apimachinery.workloads.jobs import INDEX, TRACKING, JobTimes, format_indexes, parse_indexes, reconcile
 

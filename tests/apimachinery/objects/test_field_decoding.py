@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.catalog import KINDS, POD, WIDGET, container, pod
+from tests.support.builtin_kinds import KINDS, POD, WIDGET, container, pod
 from vsched.apimachinery.meta.api_errors import Failure
 from vsched.apimachinery.meta.schema import schema_table
 from vsched.apimachinery.objects.field_decoding import conform, unknown_fields

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.catalog import KINDS, NODE, POD, WIDGET, container, pod
+from tests.support.builtin_kinds import KINDS, NODE, POD, WIDGET, container, pod
 from vsched.apimachinery.admission.objects import admit_create, charge_quotas
 from vsched.apimachinery.admission.pod import topology_labels
 from vsched.apimachinery.meta.api_errors import Failure

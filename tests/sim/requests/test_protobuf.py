@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sim.catalog import KINDS
+from tests.support.builtin_kinds import KINDS
 from vsched.apimachinery.meta.api_errors import Failure
 from vsched.apimachinery.meta.schema import schema_table
 from vsched.sim.requests.protobuf import decode, is_protobuf
