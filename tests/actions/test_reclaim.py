@@ -645,3 +645,27 @@ def test_a_job_with_its_minimum_only_grows_whichever_plugin_says_first_that_it_s
     pods ns/more 1 cpu=1
     """
     assert plan(text, taking(actions, "priority", "capacity predicates", "gang")).reports[0].evictions == ()
+
+
+def test_room_that_a_larger_pod_left_over_stays_with_the_pod_that_found_it() -> None:
+    """The pod after it has another one leave for itself, which would be in vain if the room were given up again."""
+    found = plan(
+        """
+        node n1 cpu=8
+        queue a weight=1
+        queue b weight=3
+        job x/a queue=a phase=Running
+        pods x/a 4 cpu=1 on=n1
+        pods x/a 1 cpu=2 on=n1
+        job x/b queue=b phase=Running
+        pods x/b 1 cpu=1 on=n1
+        pods x/b 2 cpu=1
+        job x/c queue=b phase=Running
+        pods x/c 1 cpu=1 on=n1
+        pods x/c 1 cpu=1
+        """,
+        STOCK,
+    ).reports[0]
+
+    assert sorted(one.name for one in found.evictions) == ["a.3", "a.4"]
+    assert sorted(one.name for one in found.nominations) == ["b.1", "b.2", "c.1"]

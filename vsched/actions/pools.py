@@ -297,8 +297,15 @@ class Pools:
     def release(self) -> None:
         """Undo the reservations; called when the action ends.
 
-        What is relied on stays: that of the minimum, and all of it where ``allocate`` does not follow.
+        What is relied on stays: that of the minimum, and all of it where ``allocate`` does not follow. So does what
+        stands where pods left later: who they left for found that room taken.
         """
+        left = set[int]()
+        for entry in reversed(self._session.ledger.log if self._reserved else ()):
+            if entry.cause is not None:
+                left.add(entry.row)
+            elif entry.row in left and entry in self._reserved.get(entry.job.key, ()):
+                self.rely(entry.job)
         with self._session.statement() as statement:
             for entry in chain(self._relied_on, *self._reserved.values()):
                 statement.withdraw(entry.job, entry.task, entry.row)

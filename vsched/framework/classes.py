@@ -11,8 +11,6 @@ from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from sortedcontainers import SortedSet
-
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
@@ -166,7 +164,7 @@ class JobClasses:
         """By kind."""
         self._of: dict[str, tuple[JobClass, OrderKey]] = {}
         """The class and the sort key of each job."""
-        self.others: SortedSet[str] = SortedSet()
+        self.others: set[str] = set()
         """The keys of the jobs that are in none."""
         self.may_be_carried = True
         """Whether the next session may go on with them."""
@@ -180,13 +178,11 @@ class JobClasses:
             member = self._of.pop(key, None)
             if member is not None:
                 gone.setdefault(member[0], []).append(member[1])
-        if self.others:
-            self.others.difference_update(keys)
-        others: list[str] = []
+        self.others.difference_update(keys)
         for job in changed:
             kind = _kind(plugins, job)
             if kind is None:
-                others.append(job.key)
+                self.others.add(job.key)
                 continue
             found, rank = self._classes.get(kind), plugins.job_key(job)
             if found is None:
@@ -194,8 +190,6 @@ class JobClasses:
             else:
                 new.setdefault(found, []).append(rank)
             self._of[job.key] = found, rank
-        if others:
-            self.others.update(others)
         for one in {**gone, **new}:
             one.change(gone.get(one, ()), new.get(one, ()))
             if not one.keys:

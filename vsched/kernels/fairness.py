@@ -70,15 +70,24 @@ def water_fill(total: Sequence[int], demand: Demand) -> Ints:
 
     Amounts are whole: units that cannot be divided go to the largest remainders, and to the first of equal ones.
     """
-    deserved = demand.floor.copy()
+    deserved, most = demand.floor.copy(), np.maximum(demand.floor, demand.most)
     for rows, weights in ((demand.weights > 0, demand.weights), (demand.weights == 0, demand.spare_weights)):
-        if weights is not None and rows.any():
-            whole_weights = _whole(weights[rows])
-            for column, whole in enumerate(total):
-                left = whole - sum(deserved[~rows, column].tolist())
-                floor, most = demand.floor[rows, column], demand.most[rows, column]
-                deserved[rows, column] = _divide(left, whole_weights, floor, most)
+        if weights is None or not rows.any():
+            continue
+        weighty, floor, others = weights[rows], demand.floor[rows], _sums(deserved[~rows])
+        wanted = np.where(weighty[:, None] > 0, most[rows], floor)
+        divided = wanted.copy()
+        for column, asked in enumerate(_sums(wanted)):
+            left = total[column] - others[column]
+            if asked > left:
+                divided[:, column] = _divide(left, _whole(weighty), floor[:, column], wanted[:, column])
+        deserved[rows] = divided
     return deserved
+
+
+def _sums(amounts: Ints) -> list[int]:
+    """The sum by column, which may be more than an int64 takes."""
+    return [*map(sum, amounts.T.tolist())]
 
 
 def _whole(weights: Floats) -> Ints:
@@ -92,14 +101,11 @@ def _whole(weights: Floats) -> Ints:
 
 
 def _divide(whole: int, weights: Ints, floor: Ints, most: Ints) -> Ints:
-    """``whole`` divided by weight, each part within its bounds (int64[queue]).
+    """``whole``, which is less than all want, divided by weight, each part within its bounds (int64[queue]).
 
     A round divides what is left among the open parts. Where their bounds cut off more than they add, those at their
     upper bound keep it from then on, else those at their lower one. No other order reaches the same level for all.
     """
-    most = np.where(weights, np.maximum(floor, most), floor)
-    if sum(most.tolist()) <= whole:
-        return most
     parts, rows = floor.copy(), np.flatnonzero(weights)
     left = whole - sum(parts.tolist()) + sum(parts[rows].tolist())
     while len(rows):

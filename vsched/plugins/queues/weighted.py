@@ -62,13 +62,15 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
     changed = differing(books, before.books)
     if len(books) != len(snapshot.books) or None in [books[row] for row in changed]:
         return _anew(snapshot, weigh)
-    wanted = before.wanted.copy()
-    for row in changed:
-        wanted[row] = _wanted(before.divided[row], books[row], before.limit[row])
+    wanted = [_wanted(before.divided[row], books[row], before.limit[row]) for row in changed]
     weights = before.weights if weigh is stated_weights else weigh(before.divided)
-    found = before._replace(state=snapshot.state, books=books, weights=weights, wanted=wanted)
-    same = np.array_equal(weights, before.weights) and np.array_equal(wanted, before.wanted)
-    return found if same else _divided(found)
+    found = before._replace(state=snapshot.state, books=books)
+    if wanted == before.wanted[changed].tolist() and np.array_equal(weights, before.weights):
+        return found
+    wants = before.wanted.copy()
+    for row, amounts in zip(changed, wanted, strict=True):
+        wants[row] = amounts
+    return _divided(found._replace(weights=weights, wanted=wants))
 
 
 def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
