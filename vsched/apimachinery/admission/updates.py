@@ -23,9 +23,9 @@ def merge_update(kind: Kind, new: Obj, old: Obj, subresource: str) -> Obj:
     """The object to store when ``new`` is sent to the object or a subresource of it."""
     if subresource == "status":
         return _status(kind, new, old)
-    if subresource in ("", "approval"):
+    if not subresource:
         obj = {**new, "metadata": _metadata(new, old)}
-        if kind.has_status and subresource == "":
+        if kind.has_status:
             _take(obj, "status", old)
         if kind.storage == "/pods":
             obj["spec"] = _admitted(obj.get("spec") or {}, old["spec"])

@@ -1,6 +1,6 @@
 """Conversion between the version that a kind is stored in and the other versions that are served.
 
-Pure functions over objects. Only events, autoscalers, Workloads and PodGroups differ in more than their apiVersion.
+Pure functions over objects. Only events, Workloads and PodGroups differ in more than their apiVersion.
 """
 
 from __future__ import annotations
@@ -54,40 +54,14 @@ def _event_to_stored(obj: Obj) -> Obj:
     return {_OLDER_EVENT_FIELDS.get(field, field): value for field, value in obj.items()}
 
 
-def _autoscaler_to_served(obj: Obj) -> Obj:
-    """autoscaling/v2 to v1: the CPU utilisation is the only metric that v1 has."""
-    spec = {field: value for field, value in obj.get("spec", {}).items() if field not in ("metrics", "behavior")}
-    for metric in obj.get("spec", {}).get("metrics") or ():
-        target = metric.get("resource", {}).get("target", {})
-        if metric.get("resource", {}).get("name") == "cpu" and "averageUtilization" in target:
-            spec["targetCPUUtilizationPercentage"] = target["averageUtilization"]
-    status = obj.get("status", {})
-    shown = {field: status[field] for field in ("observedGeneration", "lastScaleTime") if field in status}
-    shown["currentReplicas"] = status.get("currentReplicas", 0)
-    shown["desiredReplicas"] = status.get("desiredReplicas", 0)
-    return {**obj, "spec": spec, "status": shown}
-
-
-def _autoscaler_to_stored(obj: Obj) -> Obj:
-    spec = dict(obj.get("spec", {}))
-    percentage = spec.pop("targetCPUUtilizationPercentage", None)
-    if percentage is not None:
-        target = {"type": "Utilization", "averageUtilization": percentage}
-        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
-    return {**obj, "spec": spec}
-
-
-_AUTOSCALERS = "autoscaling/horizontalpodautoscalers"
 _WORKLOADS, _GROUPS = "scheduling.k8s.io/workloads", "scheduling.k8s.io/podgroups"
 _TO_SERVED = {
     "/events": _event_to_served,
-    _AUTOSCALERS: _autoscaler_to_served,
     _WORKLOADS: workload_to_older,
     _GROUPS: group_to_older,
 }
 _TO_STORED = {
     "/events": _event_to_stored,
-    _AUTOSCALERS: _autoscaler_to_stored,
     _WORKLOADS: workload_to_newer,
     _GROUPS: group_to_newer,
 }

@@ -119,7 +119,6 @@ def _subresource(name: str, kind: str) -> Subresource:
         "token": Subresource("token", "TokenRequest", _CREATE, "authentication.k8s.io", "v1"),
         "log": Subresource("log", kind, ("get",)),
         "finalize": Subresource("finalize", kind, ("update",)),
-        "approval": Subresource("approval", kind, _READ_WRITE),
     }
     return known.get(name, Subresource(name, kind, _READ_WRITE))
 
@@ -208,18 +207,11 @@ BUILTIN: tuple[Kind, ...] = (
     _kinds("authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", verbs=_REVIEW),
     _kinds("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "N", short="hpa",
            categories="all", subresources="status"),
-    _kinds("autoscaling/v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "N", short="hpa",
-           categories="all", subresources="status", stored=False),
     _kinds("batch/v1", "CronJob", "cronjobs", "NG", short="cj", categories="all", subresources="status"),
     _kinds("batch/v1", "Job", "jobs", "NG", categories="all", subresources="status"),
-    _kinds("certificates.k8s.io/v1", "CertificateSigningRequest", "certificatesigningrequests", "", short="csr",
-           subresources="approval status"),
     _kinds("coordination.k8s.io/v1", "Lease", "leases", "NUC"),
     _kinds("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", "NG"),
     _kinds("events.k8s.io/v1", "Event", "events", "NC", short="ev", storage="/events", stored=False),
-    _kinds("flowcontrol.apiserver.k8s.io/v1", "FlowSchema", "flowschemas", "G", subresources="status"),
-    _kinds("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration", "prioritylevelconfigurations", "G",
-           subresources="status"),
     _kinds("networking.k8s.io/v1", "IngressClass", "ingressclasses", "G"),
     _kinds("networking.k8s.io/v1", "Ingress", "ingresses", "NG", short="ing", subresources="status"),
     _kinds("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", "NG", short="netpol"),

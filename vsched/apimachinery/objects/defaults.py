@@ -326,7 +326,6 @@ _ON_CREATE: dict[str, Rule] = {
     "batch/CronJob": _status({}),
     "policy/PodDisruptionBudget": _status(_NO_DISRUPTIONS),
     "networking/Ingress": _status({"loadBalancer": {}}),
-    "certificates/CertificateSigningRequest": _status({}),
     "storage/VolumeAttachment": _status({"attached": False}),
     "resource/ResourceClaim": _status({}),
     "scheduling/PodGroup": _status({}),

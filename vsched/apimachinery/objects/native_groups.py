@@ -62,11 +62,6 @@ def serve(registry: KindRegistry, versions: Iterable[str]) -> None:
             )
 
 
-def is_served(registry: KindRegistry, plural: str = "podgroups") -> bool:
-    """Whether any version of a kind is served."""
-    return registry.preferred(GROUP, plural) is not None
-
-
 def default_group(obj: Obj) -> Obj:
     """A PodGroup or a CompositePodGroup: its pods are evicted one by one unless it says otherwise."""
     return {**obj, "spec": _with_mode(obj.get("spec") or {}, obj["apiVersion"])}

@@ -50,7 +50,7 @@ _CREATED = orjson.dumps(success(201))
 _BINDING = ("", "v1", "Binding")
 _EVICTION = ("policy", "v1", "Eviction")
 _SCALE = ("autoscaling", "v1", "Scale")
-_PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize", "approval"})
+_PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize"})
 """Subresources that are read and written in the form of their object."""
 
 

@@ -112,7 +112,6 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "/services": ("spec.clusterIP", "spec.type"),
     "apps/replicasets": ("status.replicas",),
     "batch/jobs": ("status.successful",),
-    "certificates.k8s.io/certificatesigningrequests": ("spec.signerName",),
     "resource.k8s.io/resourceslices": ("spec.nodeName", "spec.driver"),
     "/events": (
         *(f"involvedObject.{field}" for field in _REFERENCE),
