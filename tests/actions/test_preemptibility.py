@@ -19,7 +19,7 @@ from vsched.explain.why import words as told
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.surplus import protected_by
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.queues.evictions import Preemptibility
 
 SEMI, NONE = "vsched.io/preemptibility=semi-preemptible", "vsched.io/preemptibility=non-preemptible"

@@ -14,7 +14,7 @@ from tests.support.plans import plan
 from tests.support.taking import Busy, taking
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Phase
 from vsched.settings.built_in import REGISTRY
 

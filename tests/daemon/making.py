@@ -7,43 +7,34 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from vsched.explain.situation import Situation, apply
-from vsched.framework.policy import Policy
-from vsched.mirror.whatif.edits import (
-    AddNodeGroup,
-    AddNodes,
-    AddPods,
-    AllowDisruptions,
-    CreatePodGroup,
-    CreatePriorityClass,
-    CreateQueue,
-    DropRule,
-    Edit,
-    LabelNodes,
-    LowerGuarantee,
-    OpenQueue,
-    PolicyEdit,
-    RemoveGates,
-    RemoveTaint,
-    SetConsumerLimit,
-    SetGroupLimit,
-    SetJobLimit,
+from vsched.explain.edits.base import Edit, PolicyEdit
+from vsched.explain.edits.jobs import (
     SetJobQueue,
     SetMinMember,
     SetMinResources,
-    SetNodeAmount,
     SetPriority,
-    SetQueueAmount,
-    SetQueueWeight,
-    SetQuota,
-    SetReclaimable,
-    SetRequest,
     SetRoleMinimum,
     SetVictimMinimum,
-    SetWallTime,
-    Tolerate,
-    Uncordon,
 )
+from vsched.explain.edits.namespaces import AllowDisruptions, SetConsumerLimit, SetQuota
+from vsched.explain.edits.nodes import AddNodes, LabelNodes, RemoveTaint, SetNodeAmount, Uncordon
+from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass
+from vsched.explain.edits.pods import AddPods, RemoveGates, SetRequest
+from vsched.explain.edits.queues import (
+    AddNodeGroup,
+    CreateQueue,
+    LowerGuarantee,
+    OpenQueue,
+    SetGroupLimit,
+    SetJobLimit,
+    SetQueueAmount,
+    SetQueueWeight,
+    SetReclaimable,
+    SetWallTime,
+)
+from vsched.explain.edits.rules import DropRule, Tolerate
+from vsched.explain.situation import Situation, apply
+from vsched.framework.policy import Policy
 from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.resources import format_amount
 from vsched.model.queues.limits import MAX_WALL_TIME, exactly
@@ -113,7 +104,7 @@ class Making:
                     self._patch("nodes", "", name, lambda found: _say_of_node(found, edit))
             case SetNodeAmount() | AddNodes():
                 self._machines(edit)
-            case _:
+            case PolicyEdit():
                 self._of_policy(edit)
 
     # -- the parts --------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from tests.support.explained import starts
 from tests.support.lessening import a_notch_less
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
 from vsched.explain.changes import SearchOutcome, changes
+from vsched.explain.edits.base import Edit
 from vsched.explain.explaining import explain
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
@@ -22,7 +23,6 @@ from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.words import limits as limits_words
-from vsched.mirror.whatif.edits import Edit
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.words import jobs as plugin_words
 from vsched.settings import load_file, load_text

@@ -10,12 +10,14 @@ from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.topologies import RACKS, Tree, snapshot_of
 from vsched.explain.changes import changes
+from vsched.explain.edits.jobs import SetHighestTier
+from vsched.explain.edits.nodes import AddNodes
+from vsched.explain.edits.others import EndJobs
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
 from vsched.explain.words import edits
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.trace import Trace
-from vsched.mirror.whatif.edits import AddNodes, EndJobs, SetHighestTier
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import WHOLE_CLUSTER

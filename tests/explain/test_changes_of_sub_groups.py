@@ -13,12 +13,13 @@ from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.topologies import RACKS, snapshot_of
 from vsched.explain.changes import changes
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.subgroups import SetMinSubGroups, SetSubGroupSize, SetSubGroupTier
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
 from vsched.explain.words import edits
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.trace import Trace
-from vsched.mirror.whatif.edits import Edit, SetMinSubGroups, SetSubGroupSize, SetSubGroupTier
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.settings.built_in import REGISTRY

@@ -12,6 +12,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.candidates.levers import wants_of
 from vsched.explain.candidates.search import ADDED_MAX, levers
 from vsched.explain.changes import changes
+from vsched.explain.edits.pods import AddPods
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.explaining import explain
 from vsched.explain.order import waiting_order
@@ -21,7 +22,6 @@ from vsched.explain.situation import Situation
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.trace import Trace
 from vsched.mirror.ingest.bounds import ROLES_MAX
-from vsched.mirror.whatif.edits import AddPods
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY

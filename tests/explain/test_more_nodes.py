@@ -10,11 +10,11 @@ from tests.support.examples import examples
 from tests.support.packing import Size, fits
 from tests.support.plans import NOW, manifests, mirror, plan, policy_of
 from vsched.explain.changes import changes
+from vsched.explain.edits.nodes import AddNodes, PoolNode
 from vsched.explain.menu.menus import menus
 from vsched.explain.menu.records import NodesOfPool, NodesPart, OfferedPool
 from vsched.explain.simulation import never
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.whatif.edits import AddNodes, PoolNode
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 

@@ -11,7 +11,7 @@ from tests.support.mirrors import Fields, World
 from tests.support.views import view
 from vsched.mirror.cache import Cache
 from vsched.mirror.state.resource_versions import SeenVersions
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.pods.status import Status

@@ -10,7 +10,7 @@ from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.frozen import freeze
 from vsched.model.history.holding import held_by
 from vsched.model.history.records import CLUSTER, Decay, Holder
-from vsched.model.jobs.job import USER
+from vsched.model.jobs.spec import USER
 from vsched.model.snapshot import Snapshot
 
 WHOLE = Decay(inf)

@@ -12,7 +12,8 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.points.extension import SessionContext
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.nodes.table import NodeAttributes, NodeStatics, NodeTable, Taint
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.selections import Selections

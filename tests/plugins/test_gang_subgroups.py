@@ -10,7 +10,8 @@ from tests.support.voting import agreed
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import NoArgs, Vote
 from vsched.framework.points.victims import Purpose
-from vsched.model.jobs.job import Condition, Job
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import Condition
 from vsched.model.pods.status import Status
 from vsched.model.topology.constraints import SubGroupPolicy
 from vsched.plugins.gang import Gang

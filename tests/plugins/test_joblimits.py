@@ -13,11 +13,12 @@ from tests.support.examples import examples
 from tests.support.explained import explained
 from tests.support.plans import NOW, manifests, mirror, plan
 from tests.support.taking import Busy, taking
+from vsched.explain.edits.policy import SetArgument
+from vsched.explain.edits.queues import SetJobLimit
 from vsched.explain.explaining import explain
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.whatif.edits import SetArgument, SetJobLimit
 from vsched.model.jobs.runs import runs_of
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.words.jobs import runs_enough_jobs

@@ -16,12 +16,12 @@ from tests.support.plans import NOW, manifests, mirror, plan, policy_from
 from tests.support.taking import Busy, taking
 from tests.support.worlds import World
 from vsched.actions.words import may_evict_from
+from vsched.explain.edits.policy import SetArgument
 from vsched.explain.explaining import explain
 from vsched.explain.why import words as told
 from vsched.framework.cycle import run_cycle
 from vsched.framework.points.victims import Purpose
 from vsched.framework.policy import Policy
-from vsched.mirror.whatif.edits import SetArgument
 from vsched.model.pods.status import Status
 from vsched.plugins.minruntime import MinRuntime, MinRuntimeArgs
 from vsched.plugins.words.victims import MIN_RUNTIME

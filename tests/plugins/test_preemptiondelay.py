@@ -12,11 +12,11 @@ from tests.support.explained import explained
 from tests.support.plans import NOW, manifests, mirror, plan
 from tests.support.taking import Busy, taking
 from tests.support.worlds import World
+from vsched.explain.edits.policy import SetArgument
 from vsched.explain.explaining import explain
 from vsched.explain.why.words import may_evict_later
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.whatif.edits import SetArgument
 from vsched.plugins.preemptiondelay import PreemptionDelay, PreemptionDelayArgs
 from vsched.plugins.words import victims
 from vsched.settings.built_in import REGISTRY

@@ -24,7 +24,7 @@ from vsched.framework.reports.effects import decided
 from vsched.framework.trace import Trace
 from vsched.kernels.fairness import weights_with_memory
 from vsched.model.history.records import Decay, Holder
-from vsched.model.jobs.job import USER
+from vsched.model.jobs.spec import USER
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.words.victims import USED_LESS

@@ -6,17 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.nodes import RemoveTaint, Uncordon
+from vsched.explain.edits.pods import RemoveGates
+from vsched.explain.edits.queues import AddNodeGroup, OpenQueue
+from vsched.explain.edits.rules import DropRule, Tolerate
 from vsched.explain.records import Change
-from vsched.mirror.whatif.edits import (
-    AddNodeGroup,
-    DropRule,
-    Edit,
-    OpenQueue,
-    RemoveGates,
-    RemoveTaint,
-    Tolerate,
-    Uncordon,
-)
 from vsched.sim.cluster import Cluster
 
 KINDS = (

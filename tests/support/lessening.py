@@ -4,33 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror.whatif.edits import (
-    AddDevices,
-    AddNodes,
-    AddPods,
-    AddVolumes,
-    AllowDisruptions,
-    Edit,
-    LabelNodes,
-    LowerGuarantee,
-    RemoveTaint,
-    SetGroupLimit,
-    SetMinMember,
-    SetMinResources,
-    SetMinSubGroups,
-    SetNodeAmount,
-    SetOvercommit,
-    SetQueueAmount,
-    SetQuota,
-    SetRequest,
-    SetRoleMinimum,
-    SetStorage,
-    SetSubGroupSize,
-    SetSubGroupTier,
-    SetThreshold,
-    SetVictimMinimum,
-    Uncordon,
-)
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.claims import AddDevices, AddVolumes, SetStorage
+from vsched.explain.edits.jobs import SetMinMember, SetMinResources, SetRoleMinimum, SetVictimMinimum
+from vsched.explain.edits.namespaces import AllowDisruptions, SetQuota
+from vsched.explain.edits.nodes import AddNodes, LabelNodes, RemoveTaint, SetNodeAmount, Uncordon
+from vsched.explain.edits.pods import AddPods, SetRequest
+from vsched.explain.edits.policy import SetOvercommit, SetThreshold
+from vsched.explain.edits.queues import LowerGuarantee, SetGroupLimit, SetQueueAmount
+from vsched.explain.edits.subgroups import SetMinSubGroups, SetSubGroupSize, SetSubGroupTier
 
 
 def a_notch_less(edit: Edit) -> Edit | None:

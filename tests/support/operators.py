@@ -16,7 +16,7 @@ import yaml
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.settings.workloads import built_in_table, table_of
 
 Obj = dict[str, Any]

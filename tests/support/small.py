@@ -13,7 +13,8 @@ from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.policy import Switches
 from vsched.model.amounts.resources import ResourceAxis, Vector, add
 from vsched.model.claims.catalogue import NO_CLAIMS
-from vsched.model.jobs.job import Job, JobSpec, claim_of, pledge_of
+from vsched.model.jobs.job import Job, claim_of, pledge_of
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.nodes.table import NodeAttributes, NodeStatics, NodeTable
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.shape import Shape, ShapeTable

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from vsched.model.jobs.job import Job, JobSpec, Judgement
+from vsched.model.jobs.job import Job, Judgement
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.plan import Evict
 from vsched.web.evictions import MOST_CHARACTERS, MOST_EVICTIONS, Evictions, of_job, on_node, why
 from vsched.web.words import evictions as words

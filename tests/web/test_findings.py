@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.small import SmallCluster
 from vsched.framework.codes import Code
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.plan import Bind, CycleReport, JobOutcome, Unschedulable
 from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot

@@ -83,6 +83,8 @@ SENTENCES = [
     # explain/words/edits
     (edits.minimum_of_job("minMember", 2, "job team/a", 4), "minMember 2 of job team/a (now 4)"),
     (edits.minimum("minAvailable", 2, 1), "minAvailable 2 (1 fewer)"),
+    (edits.fewer(2), " (2 fewer)"),
+    (edits.more_pod_slots(2), "2 more pod slots"),
     (edits.minimum_of_task(3, "worker", 2), "minAvailable 3 of task worker (2 fewer)"),
     (edits.minimum_of_role(3, "ps", 2, 6), "minTaskMember 3 of ps (2 fewer), and minMember 6"),
     (edits.minimum_of_sub_groups(3, "0", 2), "minSubGroups 3 of sub-group policy 0 (2 fewer)"),

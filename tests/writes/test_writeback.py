@@ -17,7 +17,7 @@ from vsched.framework.words.nodes import available
 from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.problems import Problem
 from vsched.model.jobs.advice import WOULD_START
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 from vsched.model.plan import Bind, JobOutcome, Nominate, QueueOutcome
 from vsched.model.queues.queue import Queue
 from vsched.writes.events import NORMAL, WARNING, EventSettings

@@ -16,7 +16,8 @@ from vsched.framework.words.nodes import available
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.problems import Problem
 from vsched.mirror.state.topology import TopologyStore
-from vsched.model.jobs.job import Condition, Job
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import Condition
 from vsched.model.plan import CycleReport, JobOutcome, Unschedulable
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot

@@ -17,8 +17,8 @@ from vsched.actions.promises import Promises
 from vsched.actions.turns import JobTurns, next_of
 from vsched.framework.classes import Segment, Span
 from vsched.framework.jobs import JobView
+from vsched.framework.lifting import may_be_lifted
 from vsched.framework.refusal import Refusal
-from vsched.framework.reports.scaling import may_be_lifted
 from vsched.framework.session import Session
 from vsched.framework.waiting import JobRefusals
 from vsched.model.amounts.resources import Amounts, Vector, add

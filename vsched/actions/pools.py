@@ -20,7 +20,6 @@ from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.kernels.fewest import LargestFirst
-from vsched.model.jobs.kinds import tasks_of
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
@@ -284,7 +283,7 @@ class Pools:
 
     def _kind(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> Hashable | None:
         kind = self._session.waiting.kind(job)
-        return None if kind is None else (search, kind, agreement.class_within_kind(tasks_of(job.job)[0]))
+        return None if kind is None else (search, kind, agreement.class_within_kind(job.job.tasks_in_order[0]))
 
     def reserve(self, job: JobView, placements: Sequence[LedgerEntry]) -> None:
         """Reserve placements of a job that need no victims, until the action ends."""

@@ -17,11 +17,11 @@ from functools import cached_property
 import numpy as np
 
 from vsched.framework.classes import JobClass
+from vsched.framework.empty_nodes import rooms_if_empty, rows_open
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.pledges import SetAside
 from vsched.framework.points.extension import JobEnqueueable
 from vsched.framework.refusal import Refusal
-from vsched.framework.reports.lasting import rooms_if_empty, rows_open
 from vsched.framework.session import Session
 from vsched.kernels.taints import cordoned
 from vsched.model.amounts.quantity import UNLIMITED

@@ -15,10 +15,10 @@ from vsched.actions.subgroups import place_in_groups
 from vsched.actions.task_kinds import kinds_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
+from vsched.framework.lifting import may_be_lifted
 from vsched.framework.nodes.reserving import Placements
 from vsched.framework.nominations import lift_nomination
 from vsched.framework.refusal import Refusal
-from vsched.framework.reports.scaling import may_be_lifted
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.jobs.provisioning import PROVISIONED, Provisioning

@@ -18,7 +18,6 @@ from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
-from vsched.model.jobs.kinds import waiting_job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -94,7 +93,7 @@ def _starving(session: Session) -> StarvingJobs:
         if job is None or session.checks.valid(job) is not None:
             continue
         if plugins.victim_rules.may_evict(job) and plugins.start_limit(job) is None:
-            waiting = waiting_job(job.job)
+            waiting = job.job.waiting_job
             kind = job.queue, job.key if waiting is None else waiting.kind
             found.setdefault(kind, []).append((session.checks.taking_key(job), keys))
     queues: dict[str, list[tuple[Any, list[Sequence[str]]]]] = {}

@@ -17,7 +17,7 @@ from vsched.errors import BadInput
 from vsched.kube.lease.record import LeaseSettings, lease_name
 from vsched.kube.paths import is_name, namespace_and_name
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
-from vsched.model.jobs.job import USER
+from vsched.model.jobs.spec import USER
 from vsched.model.nodes.groups import GROUP
 from vsched.settings.workloads import load_table
 

@@ -19,7 +19,7 @@ from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.users import rename_user
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.mirror.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB, VOLCANO_CRON_JOB
-from vsched.model.jobs.job import USER
+from vsched.model.jobs.spec import USER
 
 ObjectSink = PartsSink[wire.Object]
 

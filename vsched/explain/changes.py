@@ -11,6 +11,7 @@ constraint that binds after that. ``levers.Rank`` gives the order of the changes
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
@@ -19,16 +20,14 @@ import msgspec
 from vsched.explain.candidates.levers import Lever, Rank, wants_of
 from vsched.explain.candidates.search import grouping, levers
 from vsched.explain.combined_changes import pairs, together
+from vsched.explain.edits.base import Edit
 from vsched.explain.order import WaitingOrder, waiting_order
-from vsched.explain.parts import with_one_part_less
 from vsched.explain.records import Change
 from vsched.explain.simulation import Asked, Goal, SimulationResult, Simulations, Spent, never
 from vsched.explain.single_changes import ChangeSearch, Test, singles
-from vsched.explain.situation import Situation, apply_all
-from vsched.explain.words.telling import change_of
+from vsched.explain.situation import Situation, apply_all, change_of
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.mirror.whatif.edits import Edit
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.tiers import WHOLE_CLUSTER
@@ -124,6 +123,16 @@ def _needed(search: ChangeSearch, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     except Spent:
         pass
     return edits
+
+
+def with_one_part_less(edits: tuple[Edit, ...]) -> Iterator[tuple[Edit, ...]]:
+    """The edits without one of them, or with one that states one resource less."""
+    for at, edit in enumerate(edits):
+        before, after = edits[:at], edits[at + 1 :]
+        if (before or after) and not any(edit.is_named_by(other) for other in (*before, *after)):
+            yield (*before, *after)
+        for smaller in edit.smaller():
+            yield (*before, smaller, *after)
 
 
 def _told(search: ChangeSearch, edits: tuple[Edit, ...]) -> Change:

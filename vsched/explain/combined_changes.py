@@ -8,20 +8,10 @@ import msgspec
 
 from vsched.explain.candidates.levers import Lever, wants_of
 from vsched.explain.candidates.search import levers
+from vsched.explain.edits.base import Edit
 from vsched.explain.simulation import SimulationResult
 from vsched.explain.single_changes import ChangeSearch, Helping, Test, first_of, helping_of, least
 from vsched.explain.situation import Situation, apply_all
-from vsched.mirror.whatif.edits import (
-    AddDevices,
-    AddNodes,
-    Edit,
-    LabelNodes,
-    RemoveTaint,
-    SetJobQueue,
-    SetNodeAmount,
-    SetPriority,
-    Uncordon,
-)
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
 
@@ -153,17 +143,14 @@ def _proved(
 
 def _is_made_up(edit: Edit, snapshot: Snapshot) -> bool:
     """Whether an edit is about nodes that an earlier edit adds: their real names are not known yet."""
-    names = edit.nodes if isinstance(edit, Uncordon | RemoveTaint | LabelNodes) else ()
-    names = (edit.node,) if isinstance(edit, SetNodeAmount | AddDevices) else names
-    names = (edit.like,) if isinstance(edit, AddNodes) else names
-    return any(name not in snapshot.nodes.statics.row for name in names)
+    return any(name not in snapshot.nodes.statics.row for name in edit.nodes_named)
 
 
 def _is_alike(one: Edit, other: Edit) -> bool:
     """Whether two edits set the same field of the same object: the later one would override the earlier one."""
     if type(one) is not type(other):
         return False
-    if isinstance(one, SetJobQueue | SetPriority):
+    if one.once:
         return True
     fields = zip(msgspec.structs.astuple(one), msgspec.structs.astuple(other), strict=True)
     return all(left == right for left, right in fields if isinstance(left, str))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import keys_named
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.plan import CycleReport
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot

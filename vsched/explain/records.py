@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from vsched.mirror.whatif.edits import Edit
+from vsched.explain.edits.every import AnyEdit
 
 
 class Whereabouts(StrEnum):
@@ -62,7 +62,7 @@ class Change(msgspec.Struct, frozen=True):
 
     message: str
     """A noun phrase: ``2 more nvidia.com/gpu in queue research``."""
-    edits: tuple[Edit, ...]
+    edits: tuple[AnyEdit, ...]
     """The change as edits, for programs."""
     command: str = ""
     """Shell commands that make the change; empty if commands alone cannot make it."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from vsched.explain.edits.pods import LetIn
 from vsched.explain.situation import Situation
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
@@ -20,7 +21,6 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.mirror.whatif.edits import LetIn
 from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
 

@@ -7,9 +7,9 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from vsched.explain.candidates.levers import Lever
+from vsched.explain.edits.base import Edit
 from vsched.explain.simulation import SimulationResult, Simulations
 from vsched.explain.situation import Situation, apply_all
-from vsched.mirror.whatif.edits import Edit
 
 Test = Callable[[Situation], SimulationResult]
 

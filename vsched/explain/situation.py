@@ -5,30 +5,16 @@ Situations are immutable: ``apply`` returns a new one. All situations made from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial, reduce
-from typing import Any
+from collections.abc import Iterable, Sequence
+from functools import reduce
 
-import msgspec
-
-from vsched.errors import BadInput
-from vsched.framework.points.levers import argument_of
-from vsched.framework.policy import PluginConf, Policy
-from vsched.mirror.whatif import words
-from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import (
-    ClusterEdit,
-    Edit,
-    PolicyEdit,
-    SetArgument,
-    SetOvercommit,
-    SetThreshold,
-    UseAction,
-)
+from vsched.explain.edits.base import ClusterEdit, Edit, PolicyEdit
+from vsched.explain.edits.namespaces import SetQuota
+from vsched.explain.edits.pods import AddPods
+from vsched.explain.records import Change
+from vsched.framework.policy import Policy
+from vsched.mirror.whatif.editor import ClusterChange, ClusterEditor
 from vsched.model.snapshot import Snapshot
-
-FIRST_ACTIONS = ("enqueue", "allocate", "backfill")
-"""Actions that keep their place before a new action; a new one goes before ``backfill``."""
 
 
 class Situation:
@@ -38,7 +24,7 @@ class Situation:
         self,
         snapshot: Snapshot,
         policy: Policy,
-        edits: tuple[ClusterEdit, ...] = (),
+        edits: tuple[ClusterChange, ...] = (),
         cluster: ClusterEditor | None = None,
     ) -> None:
         self._origin = snapshot
@@ -63,7 +49,7 @@ class Situation:
         if self._cluster is not None:
             self._cluster.let_go()
 
-    def with_edit(self, edit: ClusterEdit) -> Situation:
+    def with_edit(self, edit: ClusterChange) -> Situation:
         """The situation with one more edit of the cluster; raises BadInput if the edited object does not exist."""
         edits = (*self._edits, edit)
         self.cluster.edited(edits)
@@ -77,7 +63,8 @@ class Situation:
 def apply(situation: Situation, edit: Edit) -> Situation:
     """The situation with one edit applied; raises BadInput if the edited object does not exist."""
     if isinstance(edit, PolicyEdit):
-        return situation.with_policy(_edit_policy(situation.policy, edit))
+        return situation.with_policy(edit.changed(situation.policy))
+    assert isinstance(edit, ClusterEdit)
     return situation.with_edit(edit)
 
 
@@ -86,39 +73,19 @@ def apply_all(situation: Situation, edits: Iterable[Edit]) -> Situation:
     return reduce(apply, edits, situation)
 
 
-def _edit_policy(policy: Policy, edit: PolicyEdit) -> Policy:
-    if isinstance(edit, UseAction):
-        if edit.action in policy.actions:
-            return policy
-        # Actions that evict belong before backfill; the next session allocates what they free.
-        first = [action for action in policy.actions if action in FIRST_ACTIONS[:2]]
-        others = [action for action in policy.actions if action not in first]
-        return msgspec.structs.replace(policy, actions=(*first, edit.action, *others))
-    return _with_args(policy, edit.plugin, partial(_changed, edit))
+def change_of(situation: Situation, made: Sequence[Edit]) -> Change:
+    """The edits as one change, in this order: a later edit may need an object that an earlier one creates."""
+    sentences, commands = [], []
+    refused = any(isinstance(edit, SetQuota) for edit in made)
+    for edit in made:
+        if not (refused and isinstance(edit, AddPods) and _is_made_by_controller(situation.snapshot, edit)):
+            sentences.append(edit.sentence(situation))
+            commands.append(edit.command(situation.snapshot))
+        situation = apply(situation, edit)
+    return Change(" and ".join(sentences), tuple(made), "\n".join(commands) if all(commands) else "")
 
 
-def _changed(edit: SetThreshold | SetOvercommit | SetArgument, args: Any) -> dict[str, Any]:
-    match edit:
-        case SetThreshold():
-            return {"thresholds": {**args.thresholds, edit.name: edit.percent}}
-        case SetOvercommit():
-            return {"factor": edit.factor}
-        case SetArgument():
-            argument = argument_of(args, edit.key)
-            if argument is None:
-                raise BadInput(words.no_argument(edit.plugin, edit.key))
-            value = int(edit.value) if edit.value == int(edit.value) else edit.value
-            return {argument.name: msgspec.convert(value, argument.type)}
-
-
-def _with_args(policy: Policy, plugin: str, change: Callable[[Any], dict[str, Any]]) -> Policy:
-    """The policy with some arguments of a plugin changed; raises BadInput if the policy does not use the plugin."""
-    if policy.plugin(plugin) is None:
-        raise BadInput(words.plugin_not_used(plugin))
-    with_ = msgspec.structs.replace
-
-    def changed(conf: PluginConf) -> PluginConf:
-        return with_(conf, args=with_(conf.args, **change(conf.args))) if conf.name == plugin else conf
-
-    tiers = tuple(with_(tier, plugins=tuple(changed(conf) for conf in tier.plugins)) for tier in policy.tiers)
-    return with_(policy, tiers=tiers)
+def _is_made_by_controller(snapshot: Snapshot, edit: AddPods) -> bool:
+    """Whether a controller makes the pods by itself, once nothing refuses them any more."""
+    tasks = snapshot.jobs[edit.job].tasks.values()
+    return any(one.name == edit.like and one.owned for one in tasks)

@@ -14,7 +14,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.model.jobs.kinds import waiting_job
 from vsched.model.pods.shape import Shape
 
 T = TypeVar("T")
@@ -34,7 +33,7 @@ class JobClass:
         self.namespace = job.namespace
         self.priority = job.priority
         self.sub_grouped = job.sub_groups is not None
-        waiting = waiting_job(job.job) if job.job.frozen else None
+        waiting = job.job.waiting_job if job.job.frozen else None
         self.user, self._tasks = (job.job.user, ()) if waiting is None else (waiting.kind.user, waiting.kind.tasks)
         self.ranks: list[OrderKey] = [*ranks]
         """The sort keys of the jobs, in order; each ends with the key of the job."""
@@ -213,7 +212,7 @@ class JobClasses:
 
 def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:
     """Equal for jobs of one class; None for a job of which some pods do not wait."""
-    waiting = waiting_job(job.job) if job.job.frozen else None
+    waiting = job.job.waiting_job if job.job.frozen else None
     if waiting is None or job.moved or job.job.best_effort or (job.waiting_to_enter and not plugins.admits_by_class):
         return None
     own = job.key if plugins.distinguishes_jobs else ""

@@ -19,7 +19,7 @@ from math import inf
 from typing import NamedTuple
 
 from vsched.model.jobs.durations import Learnt, names_of
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 

@@ -17,7 +17,6 @@ from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
-from vsched.model.jobs.kinds import tasks_of
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
@@ -30,7 +29,7 @@ class JobRefusals(NamedTuple):
 
     of_job: Refusal | None = None
     of_tasks: tuple[tuple[int, NodeReasons | Refusal], ...] = ()
-    """By position among the tasks of the job (``tasks_of``)."""
+    """By position among the tasks of the job (``Job.tasks_in_order``)."""
     tried: tuple[int, ...] = ()
     """The positions of the tasks that found a node."""
     protected: Refusal | None = None
@@ -69,7 +68,7 @@ class Refusals:
         """The refusals of a job of a class."""
         of_tasks: list[tuple[int, NodeReasons | Refusal]] = []
         tried: list[int] = []
-        for at, task in enumerate(tasks_of(view.job)) if self.tasks or self.tried else ():
+        for at, task in enumerate(view.job.tasks_in_order) if self.tasks or self.tried else ():
             why = self.tasks.get(task.uid)
             if why is not None:
                 of_tasks.append((at, why))
@@ -84,7 +83,7 @@ class Refusals:
         if found.protected is not None:
             self.protected[view.key] = found.protected
         if found.of_tasks or found.tried:
-            tasks = tasks_of(view.job)
+            tasks = view.job.tasks_in_order
             for at, why in found.of_tasks:
                 self.tasks[tasks[at].uid] = why
             self.tried.update([tasks[at].uid for at in found.tried])
@@ -93,7 +92,7 @@ class Refusals:
         """Record these refusals of a job of a class in place of all that it has."""
         self.jobs.pop(view.key, None)
         self.protected.pop(view.key, None)
-        for task in tasks_of(view.job):
+        for task in view.job.tasks_in_order:
             self.tasks.pop(task.uid, None)
             self.tried.discard(task.uid)
         self.record(view, found)
@@ -205,7 +204,7 @@ class WaitingJobs:
             return None
         if not self.reads_labels(found):
             return found, job.phase
-        return found, job.phase, *[self._selection.label_class(task) for task in tasks_of(job.job)]
+        return found, job.phase, *[self._selection.label_class(task) for task in job.job.tasks_in_order]
 
     def reads_labels(self, job_class: JobClass) -> bool:
         """Whether rules about pods may distinguish jobs of a class by the labels of their pods, at present."""

@@ -46,9 +46,9 @@ from vsched.mirror.watch_events import WatchHandler
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.jobs.advice import Advice
-from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import NativeQueue, native_key
 from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.pools import NodePool
 from vsched.model.pods.selections import Selections

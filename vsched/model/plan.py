@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import msgspec
 
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 from vsched.model.maps import GroupedMap
+from vsched.model.marks import BindingAnnotations, NodeName, Reasons, Resource, Sentence, TextMark, Uid, Value, Word
 from vsched.model.queues.queue import ROOT
 
 TOPOLOGY_DECISION = "volcano.sh/topology-decision"
@@ -18,16 +20,16 @@ TOPOLOGY_DECISION = "volcano.sh/topology-decision"
 class Bind(msgspec.Struct, frozen=True, gc=False):
     """Bind a pod to a node."""
 
-    uid: str
+    uid: Uid
     namespace: str
     name: str
-    node: str
+    node: NodeName
     job: str
     claims: ClaimPlan | None = None
     """What has to be written before; None where the pod claims nothing."""
-    annotations: tuple[tuple[str, str], ...] = ()
+    annotations: BindingAnnotations = ()
     """Annotations that the pod gets with the binding."""
-    lock: str = ""
+    lock: Word = ""
     """The annotation by which the node is locked while the pod gets its devices; empty where that is not done."""
 
 
@@ -42,21 +44,21 @@ CONSOLIDATE = "consolidate"
 class Evict(msgspec.Struct, frozen=True):
     """Evict a pod in favour of another job, the beneficiary."""
 
-    uid: str
+    uid: Uid
     namespace: str
     name: str
-    node: str
+    node: NodeName
     job: str
-    action: str
+    action: Word
     beneficiary: str
     wait: float = 0.0
     """How long the pod is asked to end by itself before it is evicted, seconds; 0: it is evicted at once, unless it
     has responders."""
     responds: bool = False
     """Whether its responders are asked, by an EvictionRequest."""
-    whom: str = ""
+    whom: Sentence = ""
     """How sentences name the beneficiary; empty where by its key."""
-    to: str = ""
+    to: NodeName = ""
     """The node that has room for the pod's successor now, where the pod is moved; else empty."""
 
     @property
@@ -73,14 +75,14 @@ class Evict(msgspec.Struct, frozen=True):
 class Withdraw(msgspec.Struct, frozen=True):
     """Withdraw the request that a pod ends by itself: its resources are no longer needed, or it cannot be evicted."""
 
-    uid: str
+    uid: Uid
     namespace: str
     name: str
-    node: str
+    node: NodeName
     job: str
-    action: str
+    action: Word
     beneficiary: str
-    why: str
+    why: Word
     """In a few words."""
     responds: bool = False
     """Whether its responders may have been asked, by an EvictionRequest."""
@@ -89,29 +91,29 @@ class Withdraw(msgspec.Struct, frozen=True):
 class AskAgain(msgspec.Struct, frozen=True):
     """Tell a pod that was asked to end by itself, and its responders: an earlier daemon may not have got to it."""
 
-    uid: str
+    uid: Uid
     namespace: str
     name: str
     at: float
     """When it was asked, seconds since the epoch."""
     deadline: float
-    action: str
+    action: Word
     beneficiary: str
     responds: bool
     """Whether its responders are asked, by an EvictionRequest."""
     told: bool
     """Whether its annotations say it already."""
-    whom: str = ""
+    whom: Sentence = ""
     """How sentences name the beneficiary; empty where by its key."""
 
 
 class Nominate(msgspec.Struct, frozen=True):
     """Reserve a node for a pod that waits until other pods have left; an empty ``node`` removes the reservation."""
 
-    uid: str
+    uid: Uid
     namespace: str
     name: str
-    node: str
+    node: Value
     job: str
     lasting: bool = True
     """True if pods were evicted for it: then the reservation lasts over cycles. False: it is for this cycle only."""
@@ -120,7 +122,7 @@ class Nominate(msgspec.Struct, frozen=True):
 class Ungate(msgspec.Struct, frozen=True):
     """Remove the queue's scheduling gate from a pod, because the queue has room for it."""
 
-    uid: str
+    uid: Uid
     namespace: str
     name: str
     job: str
@@ -139,15 +141,15 @@ UNDETERMINED = "Undetermined"
 class Unschedulable(msgspec.Struct, frozen=True, gc=False):
     """Why one pod was not placed in this cycle."""
 
-    uid: str
+    uid: Uid
     namespace: str
     name: str
     job: str
-    reason: str
+    reason: Word
     """``UNSCHEDULABLE`` where nodes are to be added for it; else ``SCHEDULABLE``, ``UNDETERMINED``, or the code of what
     it waits for (``framework.codes.Code``)."""
-    message: str
-    reasons: dict[str, int] = {}
+    message: Sentence
+    reasons: Reasons = {}
     """Number of nodes by reason."""
     fits: bool = False
     """Whether the pod itself would fit, and only the rest of its gang does not."""
@@ -176,7 +178,7 @@ class PlannedStart(msgspec.Struct, frozen=True):
 
     at: float
     """Seconds since the epoch."""
-    nodes: tuple[str, ...] = ()
+    nodes: tuple[NodeName, ...] = ()
     """The first ``PLANNED_NODES_MAX`` of the nodes on which room is kept for it, by name."""
     node_count: int = 0
     ahead: tuple[str, ...] = ()
@@ -188,7 +190,7 @@ class JobOutcome(msgspec.Struct, frozen=True, gc=False):
 
     key: str
     queue: str
-    phase: str
+    phase: Word
     min_member: int
     ready: int
     pending: int
@@ -196,12 +198,12 @@ class JobOutcome(msgspec.Struct, frozen=True, gc=False):
     succeeded: int
     failed: int
     conditions: tuple[Condition, ...] = ()
-    message: str = ""
-    reasons: dict[str, int] = {}
+    message: Sentence = ""
+    reasons: Reasons = {}
     implicit: bool = False
     changed: bool = False
     """Whether phase, counts or conditions differ from those in the object."""
-    code: str = ""
+    code: Word = ""
     """Why the job waits, as a code (``framework.codes.Code``); empty where it does not. ``message`` is the sentence."""
     domain: str = ""
     """The closest domain that holds its pods with a node, where it asks for closeness; empty otherwise, and where no
@@ -212,7 +214,7 @@ class JobOutcome(msgspec.Struct, frozen=True, gc=False):
     """Of its sub-groups that ask for closeness and have such pods, the first ``SUB_GROUPS_MAX``."""
     planned: PlannedStart | None = None
     """Its planned start; None where room is not kept for it."""
-    unplanned: str = ""
+    unplanned: Word = ""
     """Why no start is planned for it though it has no room, as a code (``framework.codes.NoStart``); empty where one is
     planned, and where the policy plans no starts."""
     ahead_of: str = ""
@@ -226,16 +228,16 @@ class QueueOutcome(msgspec.Struct, frozen=True):
     name: str
     weight: int
     share: float = 0.0
-    allocated: dict[str, int] = {}
-    deserved: dict[str, int] = {}
-    capability: dict[str, int] = {}
-    guarantee: dict[str, int] = {}
+    allocated: dict[Resource, int] = {}
+    deserved: dict[Resource, int] = {}
+    capability: dict[Resource, int] = {}
+    guarantee: dict[Resource, int] = {}
     overused: bool = False
-    problem_reason: str = ""
+    problem_reason: Word = ""
     """The problem with the queue, in one word; empty where it has none."""
-    problem: str = ""
+    problem: Sentence = ""
     """The problem as a sentence."""
-    subtree: dict[str, int] = {}
+    subtree: dict[Resource, int] = {}
     """Amounts that the queue and all queues below it hold; empty where no plugin has a tree of queues."""
     used_times: float | None = None
     """How many times what its weight stands for it used over time; None where no plugin remembers it."""
@@ -256,7 +258,7 @@ class NamespaceOutcome(msgspec.Struct, frozen=True):
     weight: int
     share: float
     """Dominant share of the cluster's total, not divided by the weight."""
-    allocated: dict[str, int] = {}
+    allocated: dict[Resource, int] = {}
 
 
 class CycleReport(msgspec.Struct, frozen=True):
@@ -280,7 +282,7 @@ class CycleReport(msgspec.Struct, frozen=True):
     due: float = 0.0
     """When another cycle may decide more without any change, seconds since the epoch: a minimum run time ends, for
     example; 0 where no such time is known."""
-    spans: tuple[tuple[str, str, float], ...] = ()
+    spans: Annotated[tuple[tuple[str, str, float], ...], TextMark.DROPPED] = ()
     """Times as (kind, name, seconds), if the caller asked for them; never part of a decision."""
 
     @property

@@ -17,7 +17,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.policy import Seconds
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.task import Task
 
 Trusted = Literal["declared", "learnt", "limit"]

@@ -28,7 +28,7 @@ from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, V
 from vsched.framework.refusal import Refusal
 from vsched.framework.subgroups import SubGroup, SubGroupShortage
 from vsched.framework.surplus import Surplus
-from vsched.model.jobs.job import STATED, Condition
+from vsched.model.jobs.spec import STATED, Condition
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.plugins.words import jobs as words

@@ -22,8 +22,9 @@ from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.points.levers import ArgumentLever, QueueTerm, argument_edit
 from vsched.framework.points.runs import RunLimit, StartLimit
 from vsched.framework.refusal import Refusal
-from vsched.model.jobs.job import Condition, Job
+from vsched.model.jobs.job import Job
 from vsched.model.jobs.runs import WALL_TIME_OVER, wall_time_over
+from vsched.model.jobs.spec import Condition
 from vsched.model.queues.limits import exactly
 from vsched.model.queues.queue import Queue
 from vsched.plugins.queues.inheriting import inherited

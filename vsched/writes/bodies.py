@@ -24,8 +24,8 @@ from vsched.mirror.resources import (
     QUEUES,
 )
 from vsched.model.amounts.resources import format_amount
-from vsched.model.jobs.job import Condition
 from vsched.model.jobs.native import native_name
+from vsched.model.jobs.spec import Condition
 from vsched.model.plan import Evict, JobOutcome
 from vsched.writes import words
 from vsched.writes.writer import Write

@@ -10,7 +10,8 @@ import pytest
 from tests.support.parties import Said, amounts, bucket, deserved, party, pods, shown, world
 from vsched.arbitrator.division.divide import divide
 from vsched.model.arbitration.records import Bucket, Division, NamespaceAccount
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 
 
 def division(total: Said, *parties: NamespaceAccount, buckets: Iterable[Bucket] = (), storage: Said = "") -> Division:

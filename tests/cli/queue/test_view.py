@@ -10,9 +10,9 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from vsched.cli.queue import words
-from vsched.cli.queue.source import Queues, QueueView, amounts, view_of, with_jobs
+from vsched.cli.queue.shown import Queues, QueueView, amounts, columns, view_of
+from vsched.cli.queue.source import with_jobs
 from vsched.cli.queue.view import (
-    as_document,
     as_page,
     as_table,
     get_document,
@@ -20,6 +20,7 @@ from vsched.cli.queue.view import (
     list_document,
     scarcest_resource,
 )
+from vsched.cli.show.columns import entries
 from vsched.cli.show.drawing import look_for
 
 GPU = "nvidia.com/gpu"
@@ -145,7 +146,7 @@ def test_documents() -> None:
     listed = list_document(SOME)
     assert [found["name"] for found in listed["queues"]] == ["root", "batch", "research", "vision"]
     assert listed["total"] == {"cpu": "80", "memory": "320Gi", GPU: "16"}
-    assert as_document(SOME.named("research")) == {
+    assert entries(columns(SOME), SOME.named("research")) == {
         "name": "research",
         "state": "Open",
         "parent": "root",

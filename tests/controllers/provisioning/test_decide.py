@@ -15,8 +15,9 @@ from vsched.controllers.provisioning.decide import WITHDRAW_SECONDS, Need, decid
 from vsched.controllers.provisioning.records import LackingGang, OwnRequest, PodShape
 from vsched.framework.policy import Autoscaling
 from vsched.model import words as model_words
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, told
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.shape import PodLabels, ShapeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

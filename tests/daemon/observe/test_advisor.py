@@ -19,9 +19,11 @@ from vsched.daemon.observe.advisor import Advisor, Looked, sentence_of, waiting_
 from vsched.daemon.observe.settings import AdvisorSettings, ObserveSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.explain.edits.jobs import SetMinMember
+from vsched.explain.edits.nodes import AddNodes
+from vsched.explain.edits.pods import SetRequest
 from vsched.explain.records import Change
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.whatif.edits import AddNodes, SetMinMember, SetRequest
 from vsched.model.frozen import freeze
 from vsched.model.jobs.advice import Advice, advised
 from vsched.settings.built_in import REGISTRY

@@ -30,7 +30,8 @@ from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.explain.records import Change, Explanation, Whereabouts
 from vsched.framework.codes import Code
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.nodes.usage import Reading
 from vsched.model.pods.status import Phase
 from vsched.sim.cluster import Cluster, ClusterSettings

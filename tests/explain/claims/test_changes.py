@@ -20,13 +20,16 @@ from tests.support.volumes import (
     volume,
 )
 from vsched.cli.plan.claims import with_claims
+from vsched.explain.edits.claims import AddDevices, AddVolumes, CreateVolumeClaims
+from vsched.explain.edits.nodes import AddNodes
+from vsched.explain.edits.pods import AddPods
+from vsched.explain.edits.rules import TolerateDevices
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation
 from vsched.explain.words import edits
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import AddDevices, AddNodes, AddPods, AddVolumes, CreateVolumeClaims, TolerateDevices
 from vsched.mirror.wire.manifests import Origin
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from vsched.explain.edits.nodes import PoolNode
 from vsched.explain.menu import words as menu_words
 from vsched.explain.menu.gang import Limit
 from vsched.explain.menu.menus import Menus, menus
@@ -19,7 +20,6 @@ from vsched.explain.situation import Situation, apply_all
 from vsched.explain.words import edits as edits_words
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.whatif.edits import PoolNode
 from vsched.model.frozen import freeze
 from vsched.model.nodes.table import Taint
 from vsched.model.snapshot import Snapshot

@@ -29,19 +29,12 @@ from tests.support.volumes import (
     storage_class,
     volume,
 )
+from vsched.explain.edits.claims import AddDevices, AddVolumes, CreateVolumeClaims, SetStorage
+from vsched.explain.edits.jobs import SetMinMember
+from vsched.explain.edits.nodes import AddNodes, SetNodeAmount
+from vsched.explain.edits.queues import SetQueueAmount
+from vsched.explain.edits.rules import DropRule, TolerateDevices
 from vsched.framework.codes import Code
-from vsched.mirror.whatif.edits import (
-    AddDevices,
-    AddNodes,
-    AddVolumes,
-    CreateVolumeClaims,
-    DropRule,
-    SetMinMember,
-    SetNodeAmount,
-    SetQueueAmount,
-    SetStorage,
-    TolerateDevices,
-)
 
 DATA = {"volumes": claim_volumes("data")}
 GPU = {"resourceClaims": pod_claims(gpu="template/gpus")}

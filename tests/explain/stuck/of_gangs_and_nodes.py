@@ -5,23 +5,14 @@ from __future__ import annotations
 from tests.explain.stuck.case import GI, GROUPS, Case
 from tests.support.hypernodes import hypernode_object
 from tests.support.plans import Manifest, policy_from
+from vsched.explain.edits.jobs import SetHighestTier, SetMinMember, SetRoleMinimum
+from vsched.explain.edits.nodes import AddNodes, SetNodeAmount, Uncordon
+from vsched.explain.edits.others import EndJobs
+from vsched.explain.edits.pods import AddPods, SetRequest
+from vsched.explain.edits.queues import AddNodeGroup
+from vsched.explain.edits.rules import DropRule, Tolerate
+from vsched.explain.edits.subgroups import SetMinSubGroups, SetSubGroupSize
 from vsched.framework.codes import Code
-from vsched.mirror.whatif.edits import (
-    AddNodeGroup,
-    AddNodes,
-    AddPods,
-    DropRule,
-    EndJobs,
-    SetHighestTier,
-    SetMinMember,
-    SetMinSubGroups,
-    SetNodeAmount,
-    SetRequest,
-    SetRoleMinimum,
-    SetSubGroupSize,
-    Tolerate,
-    Uncordon,
-)
 
 HOSTNAME = "kubernetes.io/hostname"
 USAGE = policy_from(

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from tests.explain.stuck.case import PREEMPT, RECLAIM, Case
 from tests.support.plans import policy_from, policy_of
+from vsched.explain.edits.jobs import SetMinMember, SetPriority
+from vsched.explain.edits.namespaces import AllowDisruptions
+from vsched.explain.edits.nodes import SetNodeAmount
+from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass
+from vsched.explain.edits.pods import SetRequest
+from vsched.explain.edits.policy import UseAction
 from vsched.framework.codes import Code
-from vsched.mirror.whatif.edits import (
-    AllowDisruptions,
-    CreatePodGroup,
-    CreatePriorityClass,
-    SetMinMember,
-    SetNodeAmount,
-    SetPriority,
-    SetRequest,
-    UseAction,
-)
 
 CLASSES = "class high 100\nclass low 1\n"
 LOW = "job ns/a min=1 class=low phase=Running"

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from tests.explain.stuck.case import CAPACITY, GI, LIMITS, QUOTAS, TREE, Case
 from tests.support.plans import DEFAULT_POLICY, policy_from, policy_of
-from vsched.framework.codes import Code
-from vsched.mirror.whatif.edits import (
-    AddPods,
+from vsched.explain.edits.jobs import SetJobQueue, SetMinMember, SetMinResources, SetRoleMinimum
+from vsched.explain.edits.namespaces import SetQuota
+from vsched.explain.edits.pods import AddPods, RemoveGates, SetRequest
+from vsched.explain.edits.policy import SetArgument, SetOvercommit
+from vsched.explain.edits.queues import (
     LowerGuarantee,
     OpenQueue,
-    RemoveGates,
-    SetArgument,
     SetJobLimit,
-    SetJobQueue,
-    SetMinMember,
-    SetMinResources,
-    SetOvercommit,
     SetQueueAmount,
     SetQueueWeight,
-    SetQuota,
-    SetRequest,
-    SetRoleMinimum,
     SetWallTime,
 )
+from vsched.framework.codes import Code
 
 ORG = "node n1 cpu=32\nqueue org capability=memory:8Gi\nqueue dept parent=org capability=memory:16Gi\n"
 OF_USER = policy_from(

@@ -8,11 +8,12 @@ from tests.explain.stuck import of_claims, of_gangs_and_nodes, of_others, of_que
 from tests.explain.stuck.case import Case, snapshot_of
 from tests.support.explained import starts
 from tests.support.lessening import a_notch_less
+from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass, EndJobs
+from vsched.explain.edits.queues import CreateQueue
 from vsched.explain.explaining import explain
 from vsched.explain.records import Whereabouts
 from vsched.explain.situation import Situation, apply_all
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.whatif.edits import CreatePodGroup, CreatePriorityClass, CreateQueue, EndJobs
 from vsched.model.object_names import is_subdomain
 from vsched.settings.built_in import REGISTRY
 

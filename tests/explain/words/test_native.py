@@ -6,13 +6,13 @@ import pytest
 
 from tests.support.native import native_world
 from tests.support.plans import DEFAULT_POLICY as POLICY
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.jobs import SetJobQueue, SetMinMember, SetPriority
+from vsched.explain.edits.others import CreatePodGroup
 from vsched.explain.explaining import explain
 from vsched.explain.names import POD_GROUP
 from vsched.explain.situation import Situation
-from vsched.explain.words.commands import command
-from vsched.explain.words.telling import told
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.whatif.edits import CreatePodGroup, Edit, SetJobQueue, SetMinMember, SetPriority
 from vsched.model.jobs.native import native_key
 from vsched.settings.built_in import REGISTRY
 
@@ -37,11 +37,11 @@ PATCH = """kubectl patch podgroups.scheduling.k8s.io g -n ns --type merge \
     ],
 )
 def test_commands_are_those_that_the_api_server_accepts(version: str, edit: Edit, line: str) -> None:
-    assert command(native_world(version), edit) == line
+    assert edit.command(native_world(version)) == line
 
 
 def test_a_smaller_minimum_is_called_as_in_the_object() -> None:
-    assert told(Situation(native_world(), POLICY), SetMinMember(KEY, 2)) == "minCount 2 (1 fewer)"
+    assert SetMinMember(KEY, 2).sentence(Situation(native_world(), POLICY)) == "minCount 2 (1 fewer)"
 
 
 @pytest.mark.parametrize("name", ["g", "g:scheduling.k8s.io"])

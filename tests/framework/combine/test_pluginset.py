@@ -11,7 +11,8 @@ from vsched.framework.combine.combining import victims, vote
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import Vote
 from vsched.framework.refusal import Refusal
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.shape import ShapeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

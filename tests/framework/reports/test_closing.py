@@ -12,7 +12,7 @@ from vsched.framework.reports.closing import merged
 from vsched.framework.words import jobs as words
 from vsched.framework.words.nodes import CORDONED, NO_NODE, available, has_no, on_nodes
 from vsched.model.jobs.advice import Advice
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.words import WOULD_START
 from vsched.plugins.words.jobs import GANG_READY, some_exist

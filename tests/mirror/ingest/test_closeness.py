@@ -18,7 +18,8 @@ from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.ingest.words import nodes as nodes_words
 from vsched.mirror.wire import words as wire_words
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import Membership, SubGroupKey

@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.mirrors import World
 from tests.support.views import books_view, job_view
 from vsched.mirror.ingest.words import fields as fields_words
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 
 Fields = dict[str, Any]
 KEY = "ns/podgroup-owner"

@@ -19,7 +19,7 @@ from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.ingest.words import nodes as nodes_words
 from vsched.model import words as model_words
 from vsched.model.amounts.resources import Amounts, ResourceAxis
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import HostPort, NodeTerm, PodTerm, Requirement, Selector, Spread, Toleration
 from vsched.model.pods.status import Status

@@ -10,7 +10,7 @@ import pytest
 from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import MADE_BY, OURS
 from vsched.mirror.ingest.users import rename_user
-from vsched.model.jobs.job import USER
+from vsched.model.jobs.spec import USER
 
 KEY = "example.com/owner"
 Fields = dict[str, Any]

@@ -11,7 +11,7 @@ from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror.state.durations import SAMPLES_MAX, DurationStore
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.jobs.durations import Learnt
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 

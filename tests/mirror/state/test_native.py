@@ -26,7 +26,6 @@ from vsched.mirror.state.native.subgroups import sub_groups_of
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.frozen import freeze
-from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.native import (
     API_GROUP,
     ChildGroup,
@@ -37,6 +36,7 @@ from vsched.model.jobs.native import (
     native_name,
     title_of,
 )
+from vsched.model.jobs.spec import Condition, JobSpec
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.settings.built_in import REGISTRY

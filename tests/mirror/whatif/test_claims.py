@@ -34,9 +34,9 @@ from tests.support.volumes import (
     storage_class,
     volume,
 )
+from vsched.explain.edits.nodes import AddNodes
 from vsched.mirror.cache import Cache
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue

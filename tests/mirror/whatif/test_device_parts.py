@@ -8,18 +8,12 @@ import pytest
 
 from tests.support.deviceshare import IDS, asking, device, device_policy, devices, part, pods, vgpu_node
 from tests.support.plans import NOW, mirror, policy_from
+from vsched.explain.edits.nodes import AddNodes, AddPoolNodes, LabelNodes, PoolNode
+from vsched.explain.edits.others import EndJobs
+from vsched.explain.edits.pods import SetDeviceAmount
+from vsched.explain.edits.rules import DropRule
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import (
-    AddNodes,
-    AddPoolNodes,
-    ClusterEdit,
-    DropRule,
-    EndJobs,
-    LabelNodes,
-    PoolNode,
-    SetDeviceAmount,
-)
+from vsched.mirror.whatif.editor import ClusterChange, ClusterEditor
 from vsched.model.deviceshare.asking import has_wishes
 from vsched.model.deviceshare.records import DeviceShareCatalogue, NodeDevices, SharedDevice
 from vsched.model.deviceshare.uses import device_uses
@@ -141,7 +135,7 @@ def test_changes_of_a_node_leave_its_devices() -> None:
     ],
 )
 def test_a_pod_that_asks_for_less_is_as_one_that_was_written_so(
-    edits: list[ClusterEdit], amounts: dict[str, int]
+    edits: list[ClusterChange], amounts: dict[str, int]
 ) -> None:
     line = "job ns/j min=1 pods=1 minResources=cpu:1"
     asked = pods(line, asking(vgpu_number=2, vgpu_memory=80, vgpu_cores=20))

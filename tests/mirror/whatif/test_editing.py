@@ -17,46 +17,37 @@ from tests.support.seen import seen
 from vsched.arbitrator.ceilings import ceilings_of
 from vsched.arbitrator.division.divide import divide
 from vsched.errors import BadInput
-from vsched.explain.situation import Situation, apply, apply_all
-from vsched.framework.cycle import run_cycle
-from vsched.mirror.whatif import words
-from vsched.mirror.whatif.edits import (
-    AddNodeGroup,
-    AddNodes,
-    AddPods,
-    AllowDisruptions,
-    CreatePriorityClass,
-    CreateQueue,
-    DropRule,
-    Edit,
-    LabelNodes,
-    LowerGuarantee,
-    OpenQueue,
-    RemoveGates,
-    RemoveTaint,
-    SetArgument,
-    SetGroupLimit,
-    SetJobLimit,
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.jobs import (
     SetJobQueue,
     SetMinMember,
     SetMinResources,
-    SetMinSubGroups,
-    SetNodeAmount,
-    SetOvercommit,
     SetPriority,
+    SetRoleMinimum,
+    SetVictimMinimum,
+)
+from vsched.explain.edits.namespaces import AllowDisruptions, SetQuota
+from vsched.explain.edits.nodes import AddNodes, LabelNodes, RemoveTaint, SetNodeAmount, Uncordon
+from vsched.explain.edits.others import CreatePriorityClass
+from vsched.explain.edits.pods import AddPods, RemoveGates, SetRequest
+from vsched.explain.edits.policy import SetArgument, SetOvercommit, SetThreshold, UseAction
+from vsched.explain.edits.queues import (
+    AddNodeGroup,
+    CreateQueue,
+    LowerGuarantee,
+    OpenQueue,
+    SetGroupLimit,
+    SetJobLimit,
     SetQueueAmount,
     SetQueueWeight,
-    SetQuota,
     SetReclaimable,
-    SetRequest,
-    SetRoleMinimum,
-    SetThreshold,
-    SetVictimMinimum,
     SetWallTime,
-    Tolerate,
-    Uncordon,
-    UseAction,
 )
+from vsched.explain.edits.rules import DropRule, Tolerate
+from vsched.explain.edits.subgroups import SetMinSubGroups
+from vsched.explain.situation import Situation, apply, apply_all
+from vsched.framework.cycle import run_cycle
+from vsched.mirror.whatif import words
 from vsched.model.amounts.resources import CPU
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport

@@ -6,8 +6,8 @@ import gc
 import weakref
 
 from tests.support.plans import NOW, manifests, mirror
+from vsched.explain.edits.nodes import AddNodes
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import AddNodes
 
 TEXT = """
     node n1 cpu=4

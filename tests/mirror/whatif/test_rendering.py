@@ -15,7 +15,7 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.queues import ParsedQueue, queue_of
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.queues.queue import Queue
 
 

@@ -11,36 +11,22 @@ from tests.support.plans import NOW, manifests, mirror, reading
 from tests.support.seen import placed
 from tests.support.views import view
 from vsched.errors import BadInput
-from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import (
-    AddNodeGroup,
+from vsched.explain.edits.jobs import SetJobQueue, SetMinMember, SetPriority, SetVictimMinimum
+from vsched.explain.edits.namespaces import AllowDisruptions, SetQuota
+from vsched.explain.edits.nodes import (
     AddNodes,
-    AddPods,
     AddPoolNodes,
-    AllowDisruptions,
-    ClusterEdit,
-    CreatePodGroup,
-    CreatePriorityClass,
-    CreateQueue,
-    DropRule,
-    EndJobs,
     LabelNodes,
-    LetIn,
-    OpenQueue,
     PoolNode,
-    RemoveGates,
     RemoveTaint,
-    SetJobQueue,
-    SetMinMember,
     SetNodeAmount,
-    SetPriority,
-    SetQueueAmount,
-    SetQuota,
-    SetRequest,
-    SetVictimMinimum,
-    Tolerate,
     Uncordon,
 )
+from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass, EndJobs
+from vsched.explain.edits.pods import AddPods, LetIn, RemoveGates, SetRequest
+from vsched.explain.edits.queues import AddNodeGroup, CreateQueue, OpenQueue, SetQueueAmount
+from vsched.explain.edits.rules import DropRule, Tolerate
+from vsched.mirror.whatif.editor import ClusterChange, ClusterEditor
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
 
@@ -63,7 +49,7 @@ job y/shut min=1 pods=1 cpu=1 gated
 job y/named min=1 pods=1 cpu=1 class=soon
 pods y/stray 2 cpu=1
 """
-EDITS: list[ClusterEdit] = [
+EDITS: list[ClusterChange] = [
     SetMinMember("x/new", 2, {"cpu": 4000}),
     SetVictimMinimum("x/old", 1),
     EndJobs(("x/old", "x/far")),
@@ -114,7 +100,7 @@ def test_what_was_tried_before_leaves_nothing_behind(tries: list[list[int]]) -> 
 @pytest.mark.parametrize(
     "edit", [pytest.param(edit, id=f"{number} {type(edit).__name__}") for number, edit in enumerate(EDITS)]
 )
-def test_pods_keep_their_order_in_their_job(edit: ClusterEdit) -> None:
+def test_pods_keep_their_order_in_their_job(edit: ClusterChange) -> None:
     snapshot = origin()
     cluster = ClusterEditor(snapshot)
     cluster.edited([edit])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.support.hypernodes import catalogue, hypernode
 from tests.support.plans import NOW, manifests, mirror
+from vsched.explain.edits.nodes import AddNodes, LabelNodes
 from vsched.kernels.topology.membership import counts, membership
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import AddNodes, LabelNodes
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.hypernodes import HyperNode, TopologyCatalogue

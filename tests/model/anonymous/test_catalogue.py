@@ -8,7 +8,6 @@ from tests.support.catalogues import catalogue
 from tests.support.recording import snapshot_of
 from vsched.model.anonymous.catalogue import renamed_catalogue
 from vsched.model.anonymous.names import Pseudonyms, anonymised
-from vsched.model.anonymous.records import RULES
 from vsched.model.anonymous.rules import Renaming
 from vsched.model.claims.catalogue import ClaimCatalogue
 from vsched.model.claims.devices import device_model
@@ -24,7 +23,7 @@ def renamed() -> ClaimCatalogue:
     users = list(snapshot_of(HOLDER).jobs["x/old"].tasks.values())
 
     def under(names: Pseudonyms) -> ClaimCatalogue:
-        return renamed_catalogue(Renaming(names, RULES), catalogue(users), selects)
+        return renamed_catalogue(Renaming(names), catalogue(users), selects)
 
     return anonymised(under)
 

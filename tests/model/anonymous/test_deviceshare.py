@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 
 from tests.support.npus import allocated, npu_part
-from vsched.model.anonymous.deviceshare import bound
 from vsched.model.anonymous.names import Pseudonyms, anonymised
-from vsched.model.anonymous.records import RULES
-from vsched.model.anonymous.rules import Renaming
+from vsched.model.anonymous.rules import Renaming, bound
 
 SAID = (
     ("hami.io/Ascend910B3-devices-to-allocate", npu_part(0, 16384) + ";"),
@@ -21,7 +19,7 @@ SAID = (
 
 def test_what_a_pod_is_told_of_its_npus() -> None:
     def under(names: Pseudonyms) -> dict[str, str]:
-        return dict(bound(Renaming(names, RULES), SAID))
+        return dict(bound(Renaming(names), SAID))
 
     found = anonymised(under)
     uuid = json.loads(found["huawei.com/Ascend910B3"])[0]["UUID"]

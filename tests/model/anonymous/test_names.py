@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import vsched
 from vsched.model.anonymous.names import Pseudonyms, anonymised
-from vsched.model.anonymous.records import RULES
+from vsched.model.anonymous.rules import Renaming, rules_of
 from vsched.model.anonymous.snapshot import KEYS
-from vsched.model.plan import CycleReport
+from vsched.model.marks import NodeName, Word
+from vsched.model.plan import AskAgain, CycleReport
 from vsched.model.snapshot import Snapshot
 
 words = st.text(st.sampled_from("abmdefkz019_AQZ"), min_size=1, max_size=4) | st.sampled_from(
@@ -80,6 +81,29 @@ def test_keys_that_vsched_gives_a_meaning_stay() -> None:
 # -- every text has a rule
 
 
+class Fresh(msgspec.Struct):
+    """A record that somebody adds."""
+
+    what: str
+    kind: Word
+    where: NodeName | None = None
+    others: tuple[tuple[str, int], ...] = ()
+    count: int = 0
+
+
+def test_a_text_that_nobody_has_marked_is_a_name() -> None:
+    record = Fresh("secret", "Pod", "host-7", (("secret", 2),), 3)
+    found = anonymised(lambda pseudonyms: Renaming(pseudonyms).record(record))
+    assert found == Fresh(shown(["secret"])[0], "Pod", "node-1", ((shown(["secret"])[0], 2),), 3)
+
+
+def test_decisions_about_pods_that_were_asked_before_have_pseudonyms() -> None:
+    record = AskAgain("6f1", "secret", "secret-0", 1.0, 2.0, "preempt", "", True, False)
+    found = anonymised(lambda pseudonyms: Renaming(pseudonyms).record(record))
+    assert found == msgspec.structs.replace(record, uid="uid-1", namespace=found.namespace, name=found.name)
+    assert "secret" not in (found.namespace, found.name)
+
+
 def reachable(kind: Any, seen: set[Any]) -> Iterator[type]:
     """The structs that can be found in values of a type."""
     for inner in get_args(kind):
@@ -108,7 +132,7 @@ def holds_text(kind: Any) -> bool:
 
 def test_every_text_of_the_model_has_a_rule() -> None:
     from vsched.model.arbitration.records import Arbitration
-    from vsched.model.jobs.job import JobSpec
+    from vsched.model.jobs.spec import JobSpec
     from vsched.model.nodes.table import NodeAttributes
     from vsched.model.pods.task import Task
 
@@ -130,7 +154,7 @@ def test_every_text_of_the_model_has_a_rule() -> None:
         f"{struct.__name__}.{name}"
         for struct in found
         for name, hint in get_type_hints(struct).items()
-        if holds_text(hint) and name not in RULES.get(struct, {}) and typing.get_origin(hint) is not typing.ClassVar
+        if holds_text(hint) and name not in rules_of(struct) and typing.get_origin(hint) is not typing.ClassVar
     ]
     assert missing == []
     assert set(KEYS) <= {field.name for field in fields(Snapshot)}

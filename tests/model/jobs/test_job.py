@@ -6,7 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.model.jobs.job import Job, JobSpec, JobUsage, claim_of
+from vsched.model.jobs.job import Job, JobUsage, claim_of
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.shape import PodLabels, ShapeTable
 from vsched.model.pods.status import HOLDS, READY, Phase, Status
 from vsched.model.pods.task import Task

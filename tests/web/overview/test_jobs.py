@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.plans import NOW, mirror, policy_of
 from tests.support.sights import AROUND, JOBS, frozen, of
-from vsched.model.jobs.job import USER, USER_CHARACTERS
+from vsched.model.jobs.spec import USER, USER_CHARACTERS
 from vsched.web.overview import jobs as picture_jobs
 from vsched.web.overview.assembly import Most, assemble
 

@@ -10,9 +10,9 @@ from tests.support import devices as d
 from tests.support.claim_cases import POLICY, Case, cases
 from tests.support.examples import examples
 from tests.support.plans import OUR_NAMES
+from vsched.explain.edits.nodes import AddNodes
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import AddNodes
 from vsched.model.dump.cycle import Recording, decode, encode, pack, report_bytes
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY

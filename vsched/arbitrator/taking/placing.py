@@ -20,7 +20,8 @@ from vsched.framework.points.victims import Purpose, VictimProtection
 from vsched.framework.policy import PluginConf, PluginTier, Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,7 +12,7 @@ from rich.text import Text
 from vsched.cli.allocations import words
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable
 from vsched.cli.show.amounts import amounts_table, facts, one_line, scarcest, with_bar
-from vsched.cli.show.columns import NAMES, USUAL, columned, named
+from vsched.cli.show.columns import USUAL, TableColumn, named, ranks, table_of, wide
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.kube.times import time_stamp
 from vsched.model.amounts.counted import CLAIMS, Counted, counted_scale, format_counted, summed
@@ -19,6 +20,8 @@ from vsched.model.amounts.durations import short_duration
 from vsched.model.arbitration.records import ArbitrationCondition
 
 Document = dict[str, Any]
+Row = tuple[int, AllocationShare]
+"""A namespace or bucket, and its depth in the tree."""
 
 ALWAYS = ("cpu", "memory")
 """Resources that documents name with the amount 0, too."""
@@ -89,19 +92,13 @@ def as_table(shares: AllocationShares, look: Look, now: float) -> RenderableType
     """Every bucket with its namespaces below it, then the namespaces without a bucket."""
     if not shares.namespaces and not shares.buckets:
         return Text(words.NOTHING_IS_DIVIDED)
-    resources = shown(shares)
-    table = columned(
-        ["namespace", *(["weight"] if look.ranks else []), *resources, "overused"], unicode=look.unicode, giving=NAMES
+    rows = list(in_tree(shares))
+    busy = [row for row in rows if look.wide or not row[1].is_idle]
+    return Group(
+        table_of(columns(shares, now), busy, look),
+        *_remarks(shares, len(rows) - len(busy)),
+        *([Text(), legend(look)] if look.cells else []),
     )
-    for heading in ("deserved", "allocated", "reserved", "hard") if look.wide else ():
-        table.add_column(heading)
-    idle = 0
-    for depth, share in in_tree(shares):
-        if share.is_idle and not look.wide:
-            idle += 1
-        else:
-            table.add_row(*_row(shares, share, depth, resources, look, now))
-    return Group(table, *_remarks(shares, idle), *([Text(), legend(look)] if look.cells else []))
 
 
 def as_pages(shares: AllocationShares, chosen: Sequence[AllocationShare], look: Look, now: float) -> RenderableType:
@@ -147,14 +144,14 @@ def shown(shares: AllocationShares) -> list[str]:
     return [*USUAL, *([extra] if extra is not None else [])]
 
 
-def in_tree(shares: AllocationShares) -> Iterator[tuple[int, AllocationShare]]:
+def in_tree(shares: AllocationShares) -> Iterator[Row]:
     """Every bucket, followed by what is in it, then the namespaces without a bucket, each with its depth."""
     yield from _inside(shares, "", 0)
     for share in shares.below(""):
         yield 0, share
 
 
-def _inside(shares: AllocationShares, bucket: str, depth: int) -> Iterator[tuple[int, AllocationShare]]:
+def _inside(shares: AllocationShares, bucket: str, depth: int) -> Iterator[Row]:
     for inner in shares.inner(bucket):
         yield depth, inner
         yield from _inside(shares, inner.name, depth + 1)
@@ -169,25 +166,35 @@ def legend(look: Look) -> Text:
     return Text(f"{text}  numbers: held/deserved", style="dim")
 
 
-def _row(
-    shares: AllocationShares, share: AllocationShare, depth: int, resources: list[str], look: Look, now: float
-) -> list[RenderableType]:
+def columns(shares: AllocationShares, now: float) -> list[TableColumn[Row]]:
+    """What tables show of each namespace and bucket, with its depth in the tree."""
+
+    def usage(resource: str) -> TableColumn[Row]:
+        return TableColumn(resource, cell=lambda row, look: _usage(shares, row[1], resource, look))
+
+    return [
+        TableColumn("namespace", cell=_name, gives=True),
+        TableColumn("weight", cell=lambda row, _: _weight(row[1]), number=True, fits=ranks),
+        *map(usage, shown(shares)),
+        TableColumn("overused", cell=lambda row, _: _overused(row[1], now)),
+        *map(_amounts, ("deserved", "allocated", "reserved", "hard")),
+    ]
+
+
+def _amounts(kind: str) -> TableColumn[Row]:
+    of = attrgetter(kind)
+    return TableColumn(kind, cell=lambda row, _: one_line(of(row[1]), _short), gives=True, fits=wide)
+
+
+def _name(row: Row, look: Look) -> Text:
+    depth, share = row
     name = Text.assemble(
         ("  " * (depth - 1) + look.branch if depth else "", "dim"),
         (share.name, "bold" if share.is_bucket else ""),
         (" (bucket)" if share.is_bucket else "", "dim"),
         (" !" if share.problems else "", "bold red"),
     )
-    cells: list[RenderableType] = [named(name, unicode=look.unicode)]
-    if look.ranks:
-        cells.append(_weight(share))
-    cells += [_usage(shares, share, resource, look) for resource in resources]
-    cells.append(_overused(share, now))
-    if look.wide:
-        cells += [
-            one_line(amounts, _short) for amounts in (share.deserved, share.allocated, share.reserved, share.hard)
-        ]
-    return cells
+    return named(name, unicode=look.unicode)
 
 
 def _remarks(shares: AllocationShares, idle: int) -> list[RenderableType]:

@@ -6,20 +6,45 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from vsched.cli.ask.daemon import ask_daemon, decoded
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.autoscaling import words
-from vsched.cli.show.columns import columned, named
+from vsched.cli.show.columns import TableColumn, table_of
 from vsched.cli.show.drawing import Look
-from vsched.controllers.provisioning.shown import AutoscalingShown
+from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest
 from vsched.kube.client import ApiClient
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED
 
 STATE_STYLES = {ASKED: "cyan", PROVISIONED: "green", FAILED: "yellow", GIVEN_UP: "red"}
 """Of requests, and of CapacityBuffers that are there (``provisioned``)."""
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%SZ") if at else "-"
+
+
+def _state(one: LatestRequest | Buffer, _: Look) -> Text:
+    return Text(one.state, style=STATE_STYLES.get(one.state, ""))
+
+
+REQUEST_COLUMNS: list[TableColumn[LatestRequest]] = [
+    TableColumn("gang", lambda one: one.called or one.gang, gives=True),
+    TableColumn("request", lambda one: one.request, gives=True),
+    TableColumn("attempt", lambda one: one.attempt),
+    TableColumn("state", cell=_state),
+    TableColumn("kept until", cell=lambda one, _: _moment(one.kept_until)),
+    TableColumn("retry at", cell=lambda one, _: _moment(one.retry_at)),
+    TableColumn("says", cell=lambda one, _: Text(one.message)),
+]
+BUFFER_COLUMNS: list[TableColumn[Buffer]] = [
+    TableColumn("buffer", lambda one: f"{one.namespace}/{one.name}", gives=True),
+    TableColumn("pods", lambda one: one.pods, number=True),
+    TableColumn("of", cell=lambda one, _: Text(one.of or "-")),
+    TableColumn("state", cell=_state),
+    TableColumn("says", cell=lambda one, _: Text(one.message)),
+]
 
 
 def read_autoscaling(target: DaemonTarget) -> AutoscalingShown:
@@ -41,26 +66,10 @@ def shown_page(found: AutoscalingShown) -> Callable[[Look], RenderableType]:
 def _requests(found: AutoscalingShown, look: Look) -> RenderableType:
     if not found.requests:
         return Text(words.NO_NODES_REQUESTED if found.asks else words.NO_PROVISIONING_REQUESTS, style="dim")
-    heads = ["gang", "request", "attempt", "state", "kept until", "retry at", "says"]
-    table = columned(heads, unicode=look.unicode)
-    for one in found.requests:
-        state = Text(one.state, style=STATE_STYLES.get(one.state, ""))
-        names = (named(one.called or one.gang, unicode=look.unicode), named(one.request, unicode=look.unicode))
-        times = (_moment(one.kept_until), _moment(one.retry_at))
-        table.add_row(*names, str(one.attempt), state, *times, Text(one.message))
-    return table
-
-
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%SZ") if at else "-"
+    return table_of(REQUEST_COLUMNS, found.requests, look)
 
 
 def _buffers(found: AutoscalingShown, look: Look) -> RenderableType:
     if not found.buffers:
         return Text(words.NO_BUFFERS, style="dim")
-    table: Table = columned(["buffer", "pods", "of", "state", "says"], unicode=look.unicode)
-    for one in found.buffers:
-        state = Text(one.state, style=STATE_STYLES.get(one.state, ""))
-        name = named(f"{one.namespace}/{one.name}", unicode=look.unicode)
-        table.add_row(name, str(one.pods), Text(one.of or "-"), state, Text(one.message))
-    return table
+    return table_of(BUFFER_COLUMNS, found.buffers, look)

@@ -13,7 +13,7 @@ from vsched.cli.ask.recordings import load
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.devices import words
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import columned
+from vsched.cli.show.columns import TableColumn, table_of, wide
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.errors import BadInput
 from vsched.framework.words.lists import counted
@@ -31,11 +31,11 @@ HOLDERS = 2
 """How many pods of a device a line names; a wide one has all that are known."""
 JOBS = 10
 """How many jobs that hold a resource are listed; a wide answer has all that are known."""
-GIVING = frozenset({"node", "device", "model", "held by"})
-"""Columns of names, which wrap where there is no room; those of figures never do."""
-HEADS = ("node", "device", "model", "taken", "memory", "cores", "state", "held by")
 OF_DEVICES = frozenset({"model", "memory", "cores"})
 """Columns that say nothing of devices that are only counted."""
+Device = DeviceShown | CountedDevices
+Row = tuple[str, Device]
+"""A node, and a device of it or a resource that only counts devices."""
 
 
 def devices_of_daemon(target: DaemonTarget, nodes: Sequence[str]) -> DevicesShown:
@@ -64,45 +64,50 @@ def device_page(found: DevicesShown, look: Look) -> RenderableType:
     resources = list(_resources(found, look))
     if not any(one.devices or one.counted for one in found.nodes):
         return Group(Text(words.NO_DEVICES if not found.nodes else words.NO_DEVICES_ON_THESE, style="dim"), *resources)
-    heads = HEADS if any(one.devices for one in found.nodes) else [head for head in HEADS if head not in OF_DEVICES]
-    table = columned([*heads, *(["mode", "numbers"] if look.wide else [])], unicode=look.unicode, giving=GIVING)
-    for column in table.columns:
-        column.overflow = "fold" if column.header in GIVING else column.overflow
+    rows: list[Row] = []
     for one in found.nodes:
-        name = Text(one.node)
-        for device in one.devices:
-            table.add_row(name, *_cells(device, look))
-        for some in one.counted:
-            told = dict(zip(HEADS, (name, *_counted(some, look)), strict=True))
-            table.add_row(*(told[head] for head in heads), *([Text("-"), Text(str(some.held))] if look.wide else []))
+        rows += [*((one.node, device) for device in one.devices), *((one.node, some) for some in one.counted)]
+    counts_only = not any(one.devices for one in found.nodes)
+    shown = [column for column in COLUMNS if not (counts_only and column.heading in OF_DEVICES)]
+    table = table_of(shown, rows, look)
     lines = [*resources, Text(), Text(_sum(found))]
     if found.total > len(found.nodes):
         lines.append(Text(words.first_nodes(len(found.nodes), found.total)))
     return Group(table, *lines)
 
 
-def _cells(device: DeviceShown, look: Look) -> Iterator[RenderableType]:
-    yield Text(device.name)
-    yield Text(device.model or "-")
-    yield with_bar(look, bar(look, 100, device.taken), f"{device.taken:3d}%")
-    yield Text(f"{device.memory_held}/{device.memory} MiB" if device.memory else "-")
-    yield Text(f"{device.cores_held:g}/{device.cores:g}%")
-    yield Text("unhealthy", style="red") if not device.healthy else Text("in use" if device.parts else "free")
-    yield Text(_holders(device, len(device.holders) if look.wide else HOLDERS))
-    if look.wide:
-        yield Text(device.mode or "-")
-        yield Text(f"{device.parts} of {device.sharers}" if device.sharers else str(device.parts))
+def _called(one: Device) -> Text:
+    return Text(one.name if isinstance(one, DeviceShown) else one.resource)
 
 
-def _counted(some: CountedDevices, look: Look) -> Iterator[RenderableType]:
-    taken = some.held * 100 // some.total
-    yield Text(some.resource)
-    yield Text("-")
-    yield with_bar(look, bar(look, 100, taken), f"{taken:3d}%")
-    yield Text("-")
-    yield Text("-")
-    yield Text(f"{some.held} of {some.total} held")
-    yield Text(_counted_holders(some, len(some.holders) if look.wide else HOLDERS))
+def _taken(one: Device, look: Look) -> Text:
+    taken = one.taken if isinstance(one, DeviceShown) else one.held * 100 // one.total
+    return with_bar(look, bar(look, 100, taken), f"{taken:3d}%")
+
+
+def _memory(one: Device) -> str:
+    return f"{one.memory_held}/{one.memory} MiB" if isinstance(one, DeviceShown) and one.memory else "-"
+
+
+def _cores(one: Device) -> str:
+    return f"{one.cores_held:g}/{one.cores:g}%" if isinstance(one, DeviceShown) else "-"
+
+
+def _state(one: Device) -> Text:
+    if isinstance(one, CountedDevices):
+        return Text(f"{one.held} of {one.total} held")
+    return Text("unhealthy", style="red") if not one.healthy else Text("in use" if one.parts else "free")
+
+
+def _held_by(one: Device, look: Look) -> Text:
+    most = len(one.holders) if look.wide else HOLDERS
+    return Text(_holders(one, most) if isinstance(one, DeviceShown) else _counted_holders(one, most))
+
+
+def _numbers(one: Device) -> str:
+    if isinstance(one, CountedDevices):
+        return str(one.held)
+    return f"{one.parts} of {one.sharers}" if one.sharers else str(one.parts)
 
 
 def _resources(found: DevicesShown, look: Look) -> Iterator[Text]:
@@ -159,3 +164,17 @@ def _sum(found: DevicesShown) -> str:
     if whole:
         parts.append(words.held_of_counted(sum(one.held for one in whole), sum(one.total for one in whole)))
     return ", ".join(parts)
+
+
+COLUMNS: list[TableColumn[Row]] = [
+    TableColumn("node", cell=lambda row, _: Text(row[0]), folds=True),
+    TableColumn("device", cell=lambda row, _: _called(row[1]), folds=True),
+    TableColumn("model", cell=lambda row, _: Text(getattr(row[1], "model", "") or "-"), folds=True),
+    TableColumn("taken", cell=lambda row, look: _taken(row[1], look)),
+    TableColumn("memory", cell=lambda row, _: _memory(row[1])),
+    TableColumn("cores", cell=lambda row, _: _cores(row[1])),
+    TableColumn("state", cell=lambda row, _: _state(row[1])),
+    TableColumn("held by", cell=lambda row, look: _held_by(row[1], look), folds=True),
+    TableColumn("mode", cell=lambda row, _: Text(getattr(row[1], "mode", "") or "-"), fits=wide),
+    TableColumn("numbers", cell=lambda row, _: _numbers(row[1]), fits=wide),
+]

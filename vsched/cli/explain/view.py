@@ -128,9 +128,8 @@ def _nodes(found: Explanation, look: Look, wide: bool) -> Table:
     """Counts of nodes, a row a reason, a column a group and one for all."""
     groups = list(found.groups)[: None if wide else GROUPS_SHOWN]
     several = len(found.groups) > 1
-    table = columned(["why", *(groups if several else ()), "all"], unicode=look.unicode)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    numbers = [*(groups if several else ()), "all"]
+    table = columned(["why", *numbers], unicode=look.unicode, numbers=numbers)
     for reason, count in sorted(found.reasons.items(), key=lambda one: (-one[1], one[0])):
         cells = [str(found.groups[group].get(reason, "")) for group in groups] if several else []
         table.add_row(Text(cut(reason, 200 if wide else REASON_COLUMNS, look)), *cells, str(count))

@@ -10,13 +10,13 @@ from rich.text import Text
 
 from vsched.cli.job.view import Document, age
 from vsched.cli.show.amounts import facts
-from vsched.cli.show.columns import RowTable, columned, named
+from vsched.cli.show.columns import TableColumn, columned, entries, row_table_of
 from vsched.cli.show.drawing import Look
 from vsched.controllers.vcjobs.spec import JobPhase, TaskSpec, VcJob
 from vsched.kube.times import time_stamp
 
-HEADINGS = ("job", "queue", "phase", "min", "pending", "running", "succeeded", "failed", "retries", "age")
 COUNTS = ("pending", "running", "succeeded", "failed", "terminating", "unknown")
+NOT_IN_TABLES = frozenset({"terminating", "unknown"})
 STYLES = {
     JobPhase.RUNNING: "green",
     JobPhase.COMPLETED: "dim",
@@ -26,30 +26,43 @@ STYLES = {
 }
 
 
+def columns(now: float = 0.0) -> list[TableColumn[VcJob]]:
+    """What is shown of each vcjob, in the order of tables and of documents."""
+    return [
+        TableColumn("job", lambda job: job.key, key="job", gives=True),
+        TableColumn("queue", lambda job: job.queue, key="queue", gives=True),
+        TableColumn("phase", lambda job: job.status.phase.value, lambda job, _: _phase(job), "phase"),
+        TableColumn(key="reason", value=lambda job: job.status.reason),
+        TableColumn(key="message", value=lambda job: job.status.message),
+        TableColumn("min", lambda job: job.min_available, key="minAvailable", number=True),
+        *(_pod_count(name, shown=name not in NOT_IN_TABLES) for name in COUNTS),
+        TableColumn("retries", lambda job: job.status.retries, key="retries"),
+        TableColumn(key="maxRetry", value=lambda job: job.max_retry),
+        TableColumn("age", _created, lambda job, _: age(job.created or None, now), "created", number=True),
+        TableColumn(key="podGroup", value=lambda job: job.podgroup),
+        TableColumn(key="tasks", value=lambda job: [_task(job, task) for task in job.tasks]),
+    ]
+
+
 def as_document(job: VcJob) -> Document:
     """A vcjob for programs."""
-    status = job.status
+    return entries(columns(), job)
+
+
+def _pod_count(name: str, *, shown: bool) -> TableColumn[VcJob]:
+    return TableColumn(name if shown else "", lambda job: _count(job, name), key=name, number=True)
+
+
+def _created(job: VcJob) -> str | None:
+    return time_stamp(job.created) if job.created else None
+
+
+def _task(job: VcJob, task: TaskSpec) -> Document:
     return {
-        "job": job.key,
-        "queue": job.queue,
-        "phase": status.phase.value,
-        "reason": status.reason,
-        "message": status.message,
-        "minAvailable": job.min_available,
-        **{name: _count(job, name) for name in COUNTS},
-        "retries": status.retries,
-        "maxRetry": job.max_retry,
-        "created": time_stamp(job.created) if job.created else None,
-        "podGroup": job.podgroup,
-        "tasks": [
-            {
-                "name": task.name,
-                "replicas": task.replicas,
-                "minAvailable": task.min_available,
-                "pods": dict(_pods(job, task)),
-            }
-            for task in job.tasks
-        ],
+        "name": task.name,
+        "replicas": task.replicas,
+        "minAvailable": task.min_available,
+        "pods": dict(_pods(job, task)),
     }
 
 
@@ -67,21 +80,7 @@ def _pods(job: VcJob, task: TaskSpec) -> Mapping[str, Any]:
 
 def as_table(jobs: Sequence[VcJob], look: Look, now: float) -> RenderableType:
     """A line a vcjob."""
-    if not jobs:
-        return Text("no vcjobs")
-    rows: list[list[str | Text]] = [
-        [
-            named(job.key, unicode=look.unicode),
-            named(job.queue, unicode=look.unicode),
-            _phase(job),
-            str(job.min_available),
-            *(str(_count(job, name)) for name in ("pending", "running", "succeeded", "failed")),
-            str(job.status.retries),
-            age(job.created or None, now),
-        ]
-        for job in jobs
-    ]
-    return RowTable(HEADINGS, rows, look.unicode)
+    return row_table_of(columns(now), jobs, look) if jobs else Text("no vcjobs")
 
 
 def _phase(job: VcJob) -> Text:
@@ -101,7 +100,7 @@ def as_page(job: VcJob, now: float) -> RenderableType:
         ("retries", f"{status.retries} of {job.max_retry}"),
         ("age", age(job.created or None, now)),
     ]
-    tasks = columned(["task", "replicas", "min", "pods"])
+    tasks = columned(["task", "replicas", "min", "pods"], numbers={"min", "pods"})
     for task in job.tasks:
         pods = ", ".join(f"{count} {phase}" for phase, count in sorted(_pods(job, task).items()))
         tasks.add_row(Text(task.name), str(task.replicas), str(task.min_available), Text(pods or "-"))

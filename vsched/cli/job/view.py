@@ -12,7 +12,7 @@ from vsched.cli.job import words
 from vsched.cli.job.source import JobDetails, JobLine, JobList
 from vsched.cli.show.amounts import facts
 from vsched.cli.show.claims import claims_table
-from vsched.cli.show.columns import JOB, RowTable, columned, named, sentence
+from vsched.cli.show.columns import TableColumn, columned, entries, known, named, row_table_of, sentence
 from vsched.cli.show.drawing import Look
 from vsched.cli.show.places import places_table
 from vsched.explain.records import Explanation
@@ -29,12 +29,6 @@ PHASE_STYLES = {
     Phase.UNKNOWN: "magenta",
     Phase.COMPLETED: "dim",
 }
-WIDE = frozenset({"priority", "min", "pending", "running"})
-"""Columns for which most terminals have no room."""
-LEAST = frozenset({"job", "phase", "reason"})
-"""Columns of the narrowest table."""
-
-
 # -- which, and in which order
 
 
@@ -77,26 +71,61 @@ def chosen(
 # -- for programs
 
 
+def columns(now: float = 0.0, *, messages: bool = False) -> list[TableColumn[JobLine]]:
+    """What is shown of each job, in the order of tables and of documents; null for what is not known.
+
+    A wide table ends with the sentence why it waits; another does with ``messages``, cut short.
+    """
+
+    def messaged(look: Look) -> bool:
+        return messages or look.wide
+
+    return [
+        TableColumn(
+            "job", lambda one: one.key, lambda one, look: named(one.title, unicode=look.unicode), "job", gives=True
+        ),
+        TableColumn("queue", lambda one: one.queue, key="queue", gives=True, fits=_roomy),
+        TableColumn("phase", lambda one: one.phase, lambda one, _: _phase(one), "phase"),
+        TableColumn("priority", lambda one: one.priority, key="priority", number=True, fits=_whole),
+        TableColumn("min", lambda one: one.min_member, key="minMember", number=True, fits=_whole),
+        TableColumn("ready", lambda one: one.ready, key="ready", number=True, fits=_roomy),
+        TableColumn("pending", lambda one: one.pending, key="pending", number=True, fits=_whole),
+        TableColumn("running", lambda one: one.running, key="running", number=True, fits=_whole),
+        TableColumn(key="succeeded", value=lambda one: one.succeeded),
+        TableColumn(key="failed", value=lambda one: one.failed),
+        TableColumn("age", _created, lambda one, _: age(one.created, now), "created", number=True, fits=_roomy),
+        TableColumn("position", lambda one: one.position, key="position", number=True, fits=_roomy),
+        TableColumn("reason", lambda one: one.reason, key="reason"),
+        TableColumn("message", lambda one: one.message, _message, "message", gives=True, fits=messaged),
+        TableColumn(key="reasons", value=lambda one: dict(one.reasons)),
+    ]
+
+
+def _roomy(look: Look) -> bool:
+    return not look.narrow
+
+
+def _whole(look: Look) -> bool:
+    """Of columns for which most terminals have no room."""
+    return look.counts and not look.narrow
+
+
+def _phase(one: JobLine) -> Text:
+    return Text(one.phase, style=PHASE_STYLES.get(one.phase, ""))
+
+
+def _created(one: JobLine) -> str | None:
+    return None if one.created is None else time_stamp(one.created)
+
+
+def _message(one: JobLine, look: Look) -> Text:
+    """A sentence is cut off where there is no room, and never takes a second line."""
+    return sentence(one.message, unicode=look.unicode)
+
+
 def as_document(line: JobLine) -> Document:
-    """A job for programs; null for what is not known."""
-    return {
-        "job": line.key,
-        "queue": line.queue,
-        "phase": line.phase,
-        "priority": line.priority,
-        "minMember": line.min_member,
-        "ready": line.ready,
-        "pending": line.pending,
-        "running": line.running,
-        "succeeded": line.succeeded,
-        "failed": line.failed,
-        "created": None if line.created is None else time_stamp(line.created),
-        "position": line.position,
-        "reason": line.reason,
-        "message": line.message,
-        "reasons": dict(line.reasons),
-        **({"called": line.called} if line.called else {}),
-    }
+    """A job for programs."""
+    return entries(columns(), line) | ({"called": line.called} if line.called else {})
 
 
 def list_document(jobs: JobList, lines: Sequence[JobLine]) -> Document:
@@ -118,44 +147,8 @@ def get_document(job: JobDetails) -> Document:
 
 
 def as_table(lines: Sequence[JobLine], look: Look, now: float, *, messages: bool = False) -> RenderableType:
-    """A line a job. A wide table ends with the sentence why it waits; another does with ``messages``, cut short."""
-    if not lines:
-        return Text("no jobs")
-    headings = _headings(look)
-    with_message = messages or look.wide
-    rows: list[list[str | Text]] = []
-    for line in lines:
-        cells = _cells(line, look, now)
-        # A sentence is cut off where there is no room, and never takes a second line.
-        message = [sentence(line.message, unicode=look.unicode)] if with_message else []
-        rows.append([*(cells[heading] for heading in headings), *message])
-    return RowTable([*headings, *(["message"] if with_message else [])], rows, look.unicode)
-
-
-def _headings(look: Look) -> list[str]:
-    if look.narrow:
-        return [heading for heading in JOB if heading in LEAST]
-    return [heading for heading in JOB if look.counts or heading not in WIDE]
-
-
-def _cells(line: JobLine, look: Look, now: float) -> dict[str, str | Text]:
-    return {
-        "job": named(line.title, unicode=look.unicode),
-        "queue": named(line.queue, unicode=look.unicode),
-        "phase": Text(line.phase, style=PHASE_STYLES.get(line.phase, "")),
-        "priority": _known(line.priority),
-        "min": str(line.min_member),
-        "ready": _known(line.ready),
-        "pending": _known(line.pending),
-        "running": str(line.running),
-        "age": age(line.created, now),
-        "position": _known(line.position),
-        "reason": Text(line.reason or "-", style="" if line.reason else "dim"),
-    }
-
-
-def _known(value: float | str | None) -> str | Text:
-    return Text("-", style="dim") if value is None else str(value)
+    """A line a job."""
+    return row_table_of(columns(now, messages=messages), lines, look) if lines else Text("no jobs")
 
 
 def age(created: float | None, now: float) -> str:
@@ -172,8 +165,8 @@ def as_page(job: JobDetails, now: float, look: Look) -> RenderableType:
         ("job", Text(line.title, style="bold")),
         *([("PodGroup", Text(line.key))] if line.called else []),
         ("queue", Text(line.queue)),
-        ("phase", Text(line.phase, style=PHASE_STYLES.get(line.phase, ""))),
-        ("priority", _known(line.priority)),
+        ("phase", _phase(line)),
+        ("priority", known(line.priority)),
         ("min", str(line.min_member)),
         ("pods", ", ".join(f"{count} {word}" for count, word in (*counts, *ended) if count is not None) or "-"),
         ("age", age(line.created, now)),
@@ -186,7 +179,7 @@ def as_page(job: JobDetails, now: float, look: Look) -> RenderableType:
 def _position(job: JobDetails) -> RenderableType:
     place = job.explanation.place if job.explanation is not None else None
     if place is None:
-        return _known(job.line.position)
+        return known(job.line.position)
     return words.position(place.position, place.of, place.overall, place.overall_of)
 
 

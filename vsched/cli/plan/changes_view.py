@@ -137,7 +137,7 @@ def _heading(what: WhatIf) -> Text:
 
 
 def _submitted(fates: Sequence[Fate], look: Look) -> Table:
-    table = columned(("object", "pods", "", "placed", "where", words.WHY_NOT_ALL))
+    table = columned(("object", "pods", "", "placed", "where", words.WHY_NOT_ALL), numbers={"pods"})
     for column in table.columns[4:]:
         column.no_wrap, column.overflow = False, "fold"
     for fate in fates[:LINES_MAX]:
@@ -163,8 +163,9 @@ def _where(nodes: dict[str, int]) -> str:
 
 
 def _jobs(jobs: Sequence[JobChange], look: Look) -> Table:
-    table = columned(("job", "queue", "change", "ready", "pending", "reason"))
-    table.columns[5].no_wrap = False
+    table = columned(
+        ("job", "queue", "change", "ready", "pending", "reason"), giving={"reason"}, numbers={"ready", "pending"}
+    )
     some = jobs if len(jobs) <= LINES_MAX else sorted(jobs, key=lambda job: RANKS[job.change])[:LINES_MAX]
     for job in some:
         message = job.message[1] if job.message[1] is not None else ""
@@ -244,8 +245,8 @@ def _amounts(look: Look, name: str, pair: tuple[int, int]) -> str:
 
 
 def _queues(changes: Changes, look: Look) -> Table:
-    table = columned(("queue", "share", "resource", "", "allocated", "deserved", "other"))
-    table.columns[6].no_wrap = False
+    headings = ("queue", "share", "resource", "", "allocated", "deserved", "other")
+    table = columned(headings, giving={"other"}, numbers={"share"})
     for name, queue in islice(changes.queues.items(), LINES_MAX):
         held, fair = queue.allocated, queue.fair
         resources = _resources(changes, (*held, *fair))
@@ -312,8 +313,7 @@ def _problem(name: str, queue: QueueChange) -> Text:
 
 
 def _namespaces(changes: Changes, look: Look) -> Table:
-    table = columned(("queue/namespace", "share", "change"))
-    table.columns[2].no_wrap = False
+    table = columned(("queue/namespace", "share", "change"), giving={"change"}, numbers={"share"})
     for key, fields in islice(changes.namespaces.items(), LINES_MAX):
         shares = fields.get("share", (None, None))
         told = [_differing(look, name, *_short(name, pair)) for name, pair in fields.items() if name != "share"]

@@ -10,7 +10,7 @@ import click
 
 from vsched.cli.ask.completing import node_names
 from vsched.cli.plan.nodes import Add, Drain, Remove
-from vsched.cli.plan.trial import Edit
+from vsched.cli.plan.trial import PlanEdit
 from vsched.cli.plan.words import flags as words
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -86,7 +86,7 @@ def editing(command: C) -> C:
     return command
 
 
-def edits_of(ctx: click.Context, values: Mapping[str, Any]) -> list[Edit]:
+def edits_of(ctx: click.Context, values: Mapping[str, Any]) -> list[PlanEdit]:
     """The edits that the flags ask for, in their order; raises BadInput where one cannot be read.
 
     Raises UsageError where flags do not go together.
@@ -100,7 +100,7 @@ def edits_of(ctx: click.Context, values: Mapping[str, Any]) -> list[Edit]:
         raise click.UsageError(words.one_like_for_each(len(adds), len(likes)))
     if values["submit"].count("-") > 1:
         raise click.UsageError(words.STDIN_ONCE)
-    making: dict[str, Callable[[Any], Edit]] = {
+    making: dict[str, Callable[[Any], PlanEdit]] = {
         "submit": submit_of,
         "drain": Drain,
         "remove_node": Remove,
@@ -114,7 +114,7 @@ def edits_of(ctx: click.Context, values: Mapping[str, Any]) -> list[Edit]:
     return [making[name](next(given[name])) for name in order]
 
 
-def submitted(edits: Sequence[Edit]) -> Iterator[dict[str, Any]]:
+def submitted(edits: Sequence[PlanEdit]) -> Iterator[dict[str, Any]]:
     """All objects that are to be submitted."""
     from vsched.cli.plan.submit import Submit
 

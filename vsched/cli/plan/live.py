@@ -13,7 +13,7 @@ from vsched.cli.plan.changes import Changes, Ran, changes_between
 from vsched.cli.plan.moments import next_moment
 from vsched.cli.plan.moving.answer import Consolidated, consolidated
 from vsched.cli.plan.proving import OnDecided, unchecked
-from vsched.cli.plan.trial import Edit, PlanTrial
+from vsched.cli.plan.trial import PlanEdit, PlanTrial
 from vsched.cli.plan.view import Planned
 from vsched.cli.plan.words import pages as words
 from vsched.daemon.loop.callouts import Caller
@@ -68,7 +68,7 @@ async def fetched(target: DaemonTarget) -> Recording:
 
 def what_if(
     recording: Recording,
-    edits: Sequence[Edit],
+    edits: Sequence[PlanEdit],
     *,
     policy: Policy | None = None,
     config: str = "",
@@ -106,7 +106,7 @@ def what_if(
 
 def buy_live(
     recording: Recording,
-    edits: Sequence[Edit],
+    edits: Sequence[PlanEdit],
     buying: BuyFlags,
     *,
     policy: Policy | None = None,
@@ -131,7 +131,7 @@ def buy_live(
 
 def consolidate_live(
     recording: Recording,
-    edits: Sequence[Edit],
+    edits: Sequence[PlanEdit],
     job: str,
     *,
     policy: Policy | None = None,
@@ -156,7 +156,7 @@ def consolidate_live(
 
 def _tried(
     recording: Recording,
-    edits: Sequence[Edit],
+    edits: Sequence[PlanEdit],
     policy: Policy,
     names: Sequence[str],
     cycles: int,
@@ -182,7 +182,7 @@ def _policies(recording: Recording, policy: Policy | None) -> tuple[Policy, Poli
     return in_force, policy
 
 
-def _asked(edits: Sequence[Edit], policy: Policy | None, config: str) -> list[str]:
+def _asked(edits: Sequence[PlanEdit], policy: Policy | None, config: str) -> list[str]:
     return [*(edit.text for edit in edits), *([f"--config {config}"] if policy is not None else [])]
 
 

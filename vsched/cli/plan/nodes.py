@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from vsched.cli.plan.trial import MOST_SHOWN, PlanTrial
 from vsched.cli.plan.words import objects as words
+from vsched.explain.edits.nodes import AddNodes
 from vsched.framework.words.lists import counted
-from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.nodes import cordon
 from vsched.mirror.whatif.topology import lists
 from vsched.model.pods.status import Status

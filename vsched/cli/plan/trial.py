@@ -21,7 +21,7 @@ MOST_SHOWN = 8
 """Names that a refusal lists."""
 
 
-class Edit(Protocol):
+class PlanEdit(Protocol):
     """One thing to change."""
 
     @property

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from vsched.cli.queue import words
-from vsched.cli.queue.source import Queues, QueueView, podgroup_phases, read_queues, view_of
+from vsched.cli.queue.shown import Queues, QueueView, view_of
+from vsched.cli.queue.source import podgroup_phases, read_queues
 from vsched.cli.queue.view import remaining
 from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, QueueState, refusal_of
 from vsched.errors import BadInput, Unavailable

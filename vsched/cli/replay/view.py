@@ -152,9 +152,7 @@ def _some(found: Sequence[Difference], what: str) -> list[Difference]:
 
 def _print_profile(spans: Sequence[TimeSpan], seconds: float, console: Console) -> None:
     console.print()
-    table = columned(("time", "ms", words.OF_THE_CYCLE))
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = columned(("time", "ms", words.OF_THE_CYCLE), numbers={"ms", words.OF_THE_CYCLE})
     for kind, name, took in sorted(spans, key=lambda span: -span[2])[:MOST_SPANS]:
         table.add_row(f"{kind} {name}", f"{took * 1e3:,.2f}", f"{took / seconds:.0%}" if seconds else "")
     console.print(table)

@@ -39,9 +39,8 @@ def amounts_table(
     look: Look, kinds: Mapping[str, Amounts], total: Amounts, bar_of: Callable[[str], Text], written: Short = short
 ) -> Table:
     """A line a resource: a bar, then its amount of each kind, and of the cluster."""
-    table = columned(["resource", *(["held"] if look.cells else [])], unicode=look.unicode)
-    for heading in (*kinds, "cluster"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    numbers = (*kinds, "cluster")
+    table = columned(["resource", *(["held"] if look.cells else []), *numbers], unicode=look.unicode, numbers=numbers)
     others = {name for amounts in kinds.values() for name in amounts} - set(USUAL)
     for name in (*USUAL, *sorted(others)):
         drawn = [bar_of(name)] if look.cells else []

@@ -1,10 +1,10 @@
-"""Tables: the same headings in the same order in all commands, and on the web page."""
+"""Tables: one description of each column, for text and for documents."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, OverflowMethod, RenderableType
@@ -13,16 +13,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-QUEUE = ("queue", "state", "weight", "priority", "share")
-"""Headings before the amounts of each resource; ``QUEUE_COUNTS`` follow."""
-QUEUE_COUNTS = ("jobs", "waiting")
-NAMESPACE = ("namespace", "queue", "weight", "share")
-"""Headings before the amounts; ``waiting`` follows."""
-JOB = ("job", "queue", "phase", "priority", "min", "ready", "pending", "running", "age", "position", "reason")
-"""``message`` follows where there is room."""
-NODE = ("node",)
-"""Headings before the amounts; ``NODE_STATE`` follows."""
-NODE_STATE = ("pods", "usage", "state")
+from vsched.cli.show.drawing import Look
+
+R = TypeVar("R")
 
 USUAL = ("cpu", "memory")
 """Resources that always have a column; the scarcest of the others has one, too."""
@@ -30,29 +23,101 @@ USUAL = ("cpu", "memory")
 GAP = "  "
 """Between two columns."""
 
-NUMBERS = frozenset(
-    {"weight", "priority", "share", "jobs", "waiting", "min", "ready", "pending", "running", "age", "position", "pods"}
-    | {"inqueue", "unknown", "completed", "succeeded", "failed", "count"}
-)
-"""Headings of numbers, which are aligned to the right."""
 
-NAMES = frozenset({"job", "queue", "namespace", "node"})
-"""Headings of names, which may be shortened where numbers may not."""
+@dataclass(frozen=True, slots=True)
+class TableColumn(Generic[R]):
+    """What is shown of each row of a table: a column of text, an entry of documents, or both."""
+
+    heading: str = ""
+    """Empty: no column of text."""
+    value: Callable[[R], object] = lambda _: None
+    cell: Callable[[R, Look], str | Text] | None = None
+    """How a text shows the value; None: as it is, a dash for nothing."""
+    key: str = ""
+    """The name of the entry in documents; empty: no entry."""
+    number: bool = False
+    """Whether it is aligned to the right."""
+    gives: bool = False
+    """Whether it shrinks first where there is no room: names in the middle; other cells are made by ``sentence``."""
+    folds: bool = False
+    """Whether it takes several lines where there is no room."""
+    fits: Callable[[Look], bool] = lambda _: True
+    """Whether a terminal has room for it."""
 
 
-def columned(headings: Iterable[str], *, unicode: bool = True, giving: Container[str] = ()) -> Table:
-    """A table without lines; a resource is named by the last part of its name, and no heading is broken.
+def wide(look: Look) -> bool:
+    """Of columns for which only wide tables have room."""
+    return look.wide
+
+
+def ranks(look: Look) -> bool:
+    """Of columns of weight and priority."""
+    return look.ranks
+
+
+def entries(columns: Iterable[TableColumn[R]], row: R) -> dict[str, Any]:
+    """The document of a row."""
+    return {column.key: column.value(row) for column in columns if column.key}
+
+
+def table_of(columns: Iterable[TableColumn[R]], rows: Iterable[R], look: Look) -> Table:
+    """The columns that fit as a table without lines, drawn as a whole."""
+    shown = _shown(columns, look)
+    table = _empty(shown, look.unicode)
+    for row in rows:
+        table.add_row(*_cells_of(shown, row, look))
+    return table
+
+
+def row_table_of(columns: Iterable[TableColumn[R]], rows: Iterable[R], look: Look) -> RowTable:
+    """The columns that fit as a table of thousands of rows."""
+    shown = _shown(columns, look)
+    return RowTable(shown, [_cells_of(shown, row, look) for row in rows], look.unicode)
+
+
+def _shown(columns: Iterable[TableColumn[R]], look: Look) -> list[TableColumn[R]]:
+    return [column for column in columns if column.heading and column.fits(look)]
+
+
+def _cells_of(columns: Iterable[TableColumn[R]], row: R, look: Look) -> list[str | Text]:
+    return [
+        column.cell(row, look) if column.cell is not None else known(column.value(row), look, name=column.gives)
+        for column in columns
+    ]
+
+
+def known(value: object, look: Look | None = None, *, name: bool = False) -> str | Text:
+    """A value as a cell; a dash for None and for an empty text."""
+    if value is None or value == "":
+        return Text("-", style="dim")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, str):
+        return str(value)
+    return named(value, unicode=look.unicode) if name and look is not None else Text(value)
+
+
+def columned(
+    headings: Iterable[str], *, unicode: bool = True, giving: Container[str] = (), numbers: Container[str] = ()
+) -> Table:
+    """A table without lines, of texts alone, to be filled row by row.
 
     Where there is no room, the columns in ``giving`` shrink first, the widest before others; their cells are made by
-    ``named`` or ``sentence``.
+    ``named`` or ``sentence``. Columns in ``numbers`` are aligned to the right.
     """
+    columns: Iterator[TableColumn[Any]] = (TableColumn(it, number=it in numbers, gives=it in giving) for it in headings)
+    return _empty(columns, unicode)
+
+
+def _empty(columns: Iterable[TableColumn[Any]], unicode: bool) -> Table:
+    """A resource is named by the last part of its name, and no heading is broken."""
     table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
-    for heading in headings:
+    for column in columns:
         table.add_column(
-            heading.rpartition("/")[2],
-            justify="right" if heading in NUMBERS else "left",
-            no_wrap=heading not in giving,
-            overflow=_overflow(unicode),
+            column.heading.rpartition("/")[2],
+            justify="right" if column.number else "left",
+            no_wrap=not (column.gives or column.folds),
+            overflow="fold" if column.folds else _overflow(unicode),
         )
     return table
 
@@ -61,17 +126,17 @@ def columned(headings: Iterable[str], *, unicode: bool = True, giving: Container
 class RowTable:
     """A table of thousands of rows: drawn row by row where all columns fit, which is faster, else as any other."""
 
-    headings: Sequence[str]
+    columns: Sequence[TableColumn[Any]]
     rows: Sequence[Sequence[str | Text]]
     unicode: bool = True
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType | Segment]:
-        first = [heading.rpartition("/")[2] for heading in self.headings]
+        first = [column.heading.rpartition("/")[2] for column in self.columns]
         widths = [max(map(_cells, column)) for column in zip(first, *self.rows, strict=True)]
         if sum(widths) + len(GAP) * (len(widths) - 1) > options.max_width:
             yield self._table()
             return
-        right = [heading in NUMBERS for heading in self.headings]
+        right = [column.number for column in self.columns]
         bold = console.get_style("bold")
         for row in ([Text(heading, bold) for heading in first], *self.rows):
             for at, cell in enumerate(row):
@@ -86,7 +151,7 @@ class RowTable:
             yield Segment.line()
 
     def _table(self) -> Table:
-        table = columned(self.headings, unicode=self.unicode, giving={*NAMES, "message"})
+        table = _empty(self.columns, self.unicode)
         for row in self.rows:
             table.add_row(*row)
         return table

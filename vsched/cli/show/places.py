@@ -13,6 +13,8 @@ from vsched.explain.records import DomainRoom, JobPlaces, SubGroupPlace, TierCou
 from vsched.framework.words.lists import counted
 from vsched.model.topology.tiers import WHOLE_CLUSTER
 
+NUMBERS = ("tier", "nodes", "its pods")
+
 
 def domain_name(name: str) -> str:
     """The name of a domain for people."""
@@ -41,9 +43,7 @@ def _sub_group(one: SubGroupPlace) -> str:
 
 
 def _tree(places: JobPlaces, look: Look) -> Table:
-    table = columned(["domain", "tier", "nodes", "its pods", *([words.HAS_ROOM_FOR] if places.wanted else [])])
-    for column in table.columns[1:4]:
-        column.justify = "right"
+    table = columned(["domain", *NUMBERS, *([words.HAS_ROOM_FOR] if places.wanted else [])], numbers=NUMBERS)
     names = {one.tier: one.name for one in places.tiers}
     for one in places.domains:
         tier = f"{one.tier} ({names[one.tier]})" if names[one.tier] else str(one.tier)

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from vsched.cli.job.source import line_of_overview
 from vsched.cli.job.view import as_table as job_table
-from vsched.cli.queue.source import COUNTED, Queues, QueueView
+from vsched.cli.queue.shown import COUNTED, Queues, QueueView
 from vsched.cli.queue.view import as_table as queue_table
 from vsched.cli.queue.view import in_tree
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import NAMES, NAMESPACE, columned, named
+from vsched.cli.show.columns import TableColumn, table_of
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.cli.top import words
 from vsched.cli.top.document import in_order
@@ -170,23 +170,25 @@ def _queues(overview: Overview, screen: Screen) -> TabTable:
 def _namespaces(overview: Overview, screen: Screen) -> TabTable:
     resources = [resource for resource in overview.resources[:SHOWN] if resource.name != "pods"]
 
+    def resource(at: int) -> TableColumn[NamespaceRow]:
+        return TableColumn(overview.resources[at].name, cell=lambda row, look: _amount(overview, row, at, look))
+
+    def roomy(look: Look) -> bool:
+        return not look.narrow
+
+    columns: list[TableColumn[NamespaceRow]] = [
+        TableColumn("namespace", lambda row: row.namespace, gives=True),
+        TableColumn("queue", lambda row: row.queue, gives=True),
+        TableColumn("weight", lambda row: row.weight, number=True, fits=roomy),
+        TableColumn("share", cell=lambda row, _: f"{row.share:.0%}", number=True, fits=roomy),
+        *map(resource, range(len(resources))),
+        TableColumn(
+            "waiting", cell=lambda row, _: str(row.waiting) if row.waiting else Text("0", style="dim"), number=True
+        ),
+    ]
+
     def draw(rows: Sequence[NamespaceRow]) -> RenderableType:
-        narrow = screen.look.narrow
-        headings = [heading for heading in NAMESPACE if heading in NAMES or not narrow]
-        table = columned(
-            [*headings, *(resource.name for resource in resources), "waiting"],
-            unicode=screen.look.unicode,
-            giving=NAMES,
-        )
-        for row in rows:
-            table.add_row(
-                named(row.namespace, unicode=screen.look.unicode),
-                named(row.queue, unicode=screen.look.unicode),
-                *(() if narrow else (str(row.weight), f"{row.share:.0%}")),
-                *(_amount(overview, row, at, screen.look) for at in range(len(resources))),
-                str(row.waiting) if row.waiting else Text("0", style="dim"),
-            )
-        return table
+        return table_of(columns, rows, screen.look)
 
     return TabTable(sorted(overview.namespaces.values(), key=lambda row: (row.queue, row.namespace)), draw)
 
@@ -207,28 +209,24 @@ def _nodes(overview: Overview, screen: Screen) -> TabTable:
 
 def _sessions(overview: Overview, screen: Screen) -> TabTable:
     """Sessions, the latest first."""
-    actions = list(dict.fromkeys(name for row in overview.sessions for name in row.actions))
+
+    def action(name: str) -> TableColumn[SessionRow]:
+        return TableColumn(name, cell=lambda row, _: f"{row.actions.get(name, 0.0):.1f} ms", number=True)
+
+    columns: list[TableColumn[SessionRow]] = [
+        TableColumn("session", lambda row: row.number),
+        TableColumn("age", cell=lambda row, _: short_duration(max(0.0, screen.now - row.at)), number=True),
+        TableColumn("why", cell=lambda row, _: row.reason),
+        TableColumn("bindings", lambda row: row.binds, number=True),
+        TableColumn("evictions", lambda row: row.evictions, number=True),
+        TableColumn("waiting", lambda row: row.waiting, number=True),
+        TableColumn("snapshot", cell=lambda row, _: f"{row.snapshot_ms:.1f} ms", number=True),
+        *map(action, dict.fromkeys(name for row in overview.sessions for name in row.actions)),
+        TableColumn("hand-over", cell=lambda row, _: f"{row.handover_ms:.1f} ms", number=True),
+    ]
 
     def draw(rows: Sequence[SessionRow]) -> RenderableType:
-        table = columned(
-            ["session", "age", "why", "bindings", "evictions", "waiting", "snapshot", *actions, "hand-over"],
-            unicode=screen.look.unicode,
-        )
-        for column in table.columns[3:]:
-            column.justify = "right"
-        for row in rows:
-            table.add_row(
-                str(row.number),
-                short_duration(max(0.0, screen.now - row.at)),
-                row.reason,
-                str(row.binds),
-                str(row.evictions),
-                str(row.waiting),
-                f"{row.snapshot_ms:.1f} ms",
-                *(f"{row.actions.get(name, 0.0):.1f} ms" for name in actions),
-                f"{row.handover_ms:.1f} ms",
-            )
-        return table
+        return table_of(columns, rows, screen.look)
 
     return TabTable(overview.sessions[::-1], draw)
 

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import NODE, NODE_STATE, RowTable, named
+from vsched.cli.show.columns import TableColumn, entries, row_table_of, wide
 from vsched.cli.show.drawing import Look, bar
 from vsched.cli.usage import words
 from vsched.framework.words.lists import counted
@@ -33,38 +33,40 @@ def node_document(overview: Overview) -> dict[str, Any]:
     }
 
 
+def columns(overview: Overview, look: Look | None = None) -> list[TableColumn[NodeRow]]:
+    """What is shown of each node, in the order of tables and of documents; of documents alone without a terminal."""
+    shown = [at for at, resource in enumerate(overview.resources) if resource.name != "pods"] if look else []
+
+    def allocated(row: NodeRow) -> dict[str, int]:
+        parts = zip(overview.resources, row.allocated, strict=True)
+        return {resource.name: part for resource, part in parts if part is not None}
+
+    def part(at: int) -> TableColumn[NodeRow]:
+        return TableColumn(overview.resources[at].name, cell=lambda row, look: part_text(row.allocated[at], look))
+
+    return [
+        TableColumn("node", lambda row: row.name, gives=True),
+        *map(part, shown if look and look.wide else shown[:SHOWN]),
+        TableColumn(key="allocated", value=allocated),
+        TableColumn(key="usage", value=lambda row: {"cpu": row.cpu_usage, "memory": row.memory_usage}),
+        TableColumn("pods", lambda row: row.pods, key="pods", number=True),
+        TableColumn("usage", cell=lambda row, _: usage_text(row)),
+        TableColumn("state", lambda row: row.state, lambda row, _: state_text(row), "state"),
+        TableColumn("group", lambda row: row.group, key="group", fits=wide),
+        TableColumn(key="rack", value=lambda row: row.rack),
+    ]
+
+
 def as_document(overview: Overview, row: NodeRow) -> dict[str, Any]:
     """The document of one node."""
-    parts = zip(overview.resources, row.allocated, strict=True)
-    return {
-        "allocated": {resource.name: part for resource, part in parts if part is not None},
-        "usage": {"cpu": row.cpu_usage, "memory": row.memory_usage},
-        "pods": row.pods,
-        "state": row.state,
-        "group": row.group,
-        "rack": row.rack,
-    }
+    return entries(columns(overview), row)
 
 
 def node_table(overview: Overview, look: Look, rows: Iterable[NodeRow] | None = None) -> RenderableType:
     """A line a node, in percent of its allocatable amounts."""
     if not overview.nodes:
         return Text("no nodes")
-    shown = [at for at, resource in enumerate(overview.resources) if resource.name != "pods"]
-    shown = shown if look.wide else shown[:SHOWN]
-    headings = [*NODE, *(overview.resources[at].name for at in shown), *NODE_STATE]
-    cells: list[list[str | Text]] = [
-        [
-            named(row.name, unicode=look.unicode),
-            *(part_text(row.allocated[at], look) for at in shown),
-            str(row.pods),
-            usage_text(row),
-            Text(row.state or "-", style=STATE_STYLES.get(row.state, "dim")),
-            *([Text(row.group or "-")] if look.wide else []),
-        ]
-        for row in (by_name(overview.nodes) if rows is None else rows)
-    ]
-    return RowTable([*headings, *(["group"] if look.wide else [])], cells, look.unicode)
+    return row_table_of(columns(overview, look), by_name(overview.nodes) if rows is None else rows, look)
 
 
 def node_page(overview: Overview, look: Look) -> RenderableType:
@@ -87,6 +89,11 @@ def part_text(part: int | None, look: Look) -> Text:
     if part is None:
         return Text("-", style="dim")
     return with_bar(look, bar(look, 100, part), f"{part:3d}%")
+
+
+def state_text(row: NodeRow) -> Text:
+    """The state in its colour."""
+    return Text(row.state or "-", style=STATE_STYLES.get(row.state, "dim"))
 
 
 def usage_text(row: NodeRow) -> Text:

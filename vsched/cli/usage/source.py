@@ -6,7 +6,7 @@ import asyncio
 from typing import NamedTuple
 
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, Obj
-from vsched.cli.queue.source import amounts
+from vsched.cli.queue.shown import amounts
 from vsched.cli.usage import words
 from vsched.clock import SystemClock
 from vsched.collectors.make import make_source

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import NAMES, columned, named
+from vsched.cli.show.columns import TableColumn, table_of
 from vsched.cli.show.drawing import Look, bar
 from vsched.cli.usage import words
 from vsched.cli.usage.source import UsageRound
@@ -73,18 +73,28 @@ def state_of(polled: UsageRound, usage: NodeUsage | None) -> str:
 
 def as_table(polled: UsageRound, look: Look) -> RenderableType:
     """A line a node, and remarks below."""
-    keys = _columns(polled)
-    table = columned(
-        ["node", *(f"{resource} {period}" for resource, period in keys), "age", "state"],
-        unicode=look.unicode,
-        giving=NAMES,
-    )
-    for name in polled.nodes:
-        usage = polled.collected.reading.nodes.get(name)
-        state = state_of(polled, usage)
-        cells: list[RenderableType] = [_cell(polled, usage, *key, look) for key in keys]
-        age = "-" if usage is None else f"{polled.collected.reading.taken - usage.measured:.0f}s"
-        table.add_row(named(name, unicode=look.unicode), *cells, age, Text(state, style=STYLES[state]))
+
+    def figures(key: tuple[str, str]) -> TableColumn[str]:
+        return TableColumn(" ".join(key), cell=lambda name, look: _cell(polled, usage_of(name), *key, look))
+
+    def usage_of(name: str) -> NodeUsage | None:
+        return polled.collected.reading.nodes.get(name)
+
+    def age(name: str, _: Look) -> str:
+        usage = usage_of(name)
+        return "-" if usage is None else f"{polled.collected.reading.taken - usage.measured:.0f}s"
+
+    def state(name: str, _: Look) -> Text:
+        found = state_of(polled, usage_of(name))
+        return Text(found, style=STYLES[found])
+
+    columns: list[TableColumn[str]] = [
+        TableColumn("node", lambda name: name, gives=True),
+        *map(figures, _columns(polled)),
+        TableColumn("age", cell=age, number=True),
+        TableColumn("state", cell=state),
+    ]
+    table = table_of(columns, polled.nodes, look)
     return Group(table, Text(), *(Text(line) for line in remarks(polled)))
 
 

@@ -13,6 +13,7 @@ from vsched.cli.show.drawing import Look, count_text
 from vsched.cli.verify import words
 from vsched.cli.verify.run import Verified, together
 
+NUMBERS = ("looked at", "violations")
 MOST_SHOWN = 5
 """Violations of one rule that are shown; -o json has all."""
 
@@ -34,9 +35,7 @@ def as_document(found: Sequence[Verified]) -> dict[str, Any]:
 
 def as_text(found: Sequence[Verified], look: Look) -> RenderableType:
     """A table of the rules, and the first violations of each."""
-    table = columned(("rule", "looked at", "violations"), unicode=look.unicode)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = columned(("rule", *NUMBERS), unicode=look.unicode, numbers=NUMBERS)
     lines, broken = list[Text](), 0
     for one in together(each.findings for each in found):
         count = len(one.violations)

@@ -23,7 +23,6 @@ from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.records import Change
 from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
-from vsched.mirror.whatif.edits import JobEdit
 from vsched.model.jobs.advice import Advice, about, headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.plan import JobOutcome
@@ -236,7 +235,7 @@ def sentence_of(found: Sequence[Change]) -> str:
 
 
 def _is_of_job(change: Change) -> bool:
-    return all(isinstance(edit, JobEdit) for edit in change.edits)
+    return all(edit.own for edit in change.edits)
 
 
 def _result(answer: SearchResult) -> str:

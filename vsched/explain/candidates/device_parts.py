@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
-from vsched.mirror.whatif.edits import DropRule, SetDeviceAmount
+from vsched.explain.edits.pods import SetDeviceAmount
+from vsched.explain.edits.rules import DropRule
 from vsched.model.deviceshare.asking import AMOUNTS, DeviceAmount, has_wishes, most_asked, resources_of
 from vsched.model.deviceshare.records import SharedDeviceRequest
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from vsched.explain.candidates.levers import Lever, LeverLevel, MissingMinimum, Rank
-from vsched.mirror.whatif.edits import SetQueueAmount
+from vsched.explain.edits.queues import SetQueueAmount
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.quota import DeviceAmount, demand_of, device_amount
 from vsched.model.pods.task import Task

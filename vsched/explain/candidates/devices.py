@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
+from vsched.explain.edits.claims import AddDevices
+from vsched.explain.edits.rules import TolerateDevices
 from vsched.framework.claims.devices.base import base_of
 from vsched.kernels.devices.inventory import Inventory, inventory_of
 from vsched.kernels.devices.matching import DeviceMatch, kept_off, match
-from vsched.mirror.whatif.edits import AddDevices, TolerateDevices
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import EXACT_COUNT, DeviceRequest
 from vsched.model.nodes.table import Ints, Mask, Taint

@@ -12,12 +12,13 @@ from enum import IntEnum
 from math import gcd
 from typing import NamedTuple
 
+from vsched.explain.edits.base import Edit
 from vsched.explain.situation import Situation
 from vsched.framework.points.levers import Levers, QueueTerm
 from vsched.framework.registry import Registry
-from vsched.mirror.whatif.edits import Edit
 from vsched.model.amounts.resources import CPU, PODS, ResourceAxis, scale_of
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 

@@ -11,8 +11,8 @@ from vsched.explain.candidates.device_parts import device_resources
 from vsched.explain.candidates.devices import DeviceWish, claiming
 from vsched.explain.candidates.fits import NodeFit, tolerated_by
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, grain_of
+from vsched.explain.edits.nodes import AddNodes, SetNodeAmount
 from vsched.kernels.taints import passes
-from vsched.mirror.whatif.edits import AddNodes, SetNodeAmount
 from vsched.model.nodes.table import Mask, NodeTable
 from vsched.model.pods.shape import Shape
 

@@ -17,17 +17,12 @@ from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
 from vsched.explain.candidates.machines import machine_levers
 from vsched.explain.candidates.places import near_rows, place_levers
 from vsched.explain.candidates.volumes import volume_levers
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.nodes import LabelNodes, RemoveTaint, Uncordon
+from vsched.explain.edits.rules import DropRule, Tolerate
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import REPELLING, is_tolerated, passes, taint_lists
-from vsched.mirror.whatif.edits import (
-    DropRule,
-    Edit,
-    LabelNodes,
-    RemoveTaint,
-    Tolerate,
-    Uncordon,
-)
 from vsched.model.nodes.table import Ints, Mask, Taint
 from vsched.model.pods.shape import Rules, Shape
 

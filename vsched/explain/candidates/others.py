@@ -7,8 +7,9 @@ from functools import partial
 from itertools import islice
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, in_proportion
+from vsched.explain.edits.jobs import SetVictimMinimum
+from vsched.explain.edits.namespaces import AllowDisruptions
 from vsched.explain.words import reasons as words
-from vsched.mirror.whatif.edits import AllowDisruptions, SetVictimMinimum
 from vsched.model.jobs.job import Job
 from vsched.model.snapshot import Snapshot
 

@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
+from vsched.explain.edits.jobs import SetHighestTier
+from vsched.explain.edits.others import EndJobs
 from vsched.framework.places.domains import Grouping, grouping, tier_of_label
 from vsched.framework.points.places import TierSource
 from vsched.kernels.topology.tiers import tiers_of
-from vsched.mirror.whatif.edits import EndJobs, SetHighestTier
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NO_DOMAIN, Ints, Mask
 from vsched.model.pods.status import HOLDS

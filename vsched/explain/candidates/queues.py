@@ -12,21 +12,21 @@ import numpy as np
 from vsched.explain.candidates.device_quotas import device_quota_levers
 from vsched.explain.candidates.fits import precious_nodes
 from vsched.explain.candidates.levers import Lever, LeverLevel, MissingMinimum, Rank, grain_of, lowering, raising
-from vsched.explain.words import reasons as words
-from vsched.framework.points.levers import QueueTerm
-from vsched.mirror.whatif.edits import (
+from vsched.explain.edits.jobs import SetJobQueue
+from vsched.explain.edits.queues import (
     AddNodeGroup,
     CreateQueue,
     LowerGuarantee,
     OpenQueue,
     SetGroupLimit,
     SetJobLimit,
-    SetJobQueue,
     SetQueueAmount,
     SetQueueWeight,
     SetReclaimable,
     SetWallTime,
 )
+from vsched.explain.words import reasons as words
+from vsched.framework.points.levers import QueueTerm
 from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.groups import GROUP

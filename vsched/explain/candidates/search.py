@@ -20,25 +20,15 @@ from vsched.explain.candidates.nodes import node_levers
 from vsched.explain.candidates.others import TAKING, other_levers
 from vsched.explain.candidates.queues import CLOSE_MAX, NAMES_MAX, queue_levers
 from vsched.explain.candidates.subgroups import sub_group_levers
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.every import AnyEdit
+from vsched.explain.edits.jobs import SetMinMember, SetMinResources, SetPriority, SetRoleMinimum
+from vsched.explain.edits.namespaces import SetConsumerLimit, SetQuota
+from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass
+from vsched.explain.edits.pods import AddPods, RemoveGates, SetRequest
+from vsched.explain.edits.policy import UseAction
+from vsched.explain.edits.rules import DropRule, Rule
 from vsched.framework.points.levers import ArgumentLever
-from vsched.mirror.whatif.edits import (
-    AddPods,
-    CreatePodGroup,
-    CreatePriorityClass,
-    DropRule,
-    Edit,
-    PolicyEdit,
-    RemoveGates,
-    Rule,
-    SetConsumerLimit,
-    SetMinMember,
-    SetMinResources,
-    SetPriority,
-    SetQuota,
-    SetRequest,
-    SetRoleMinimum,
-    UseAction,
-)
 from vsched.model.amounts.counted import LIMITS, counted_scale
 from vsched.model.amounts.resources import PODS, scale_of
 from vsched.model.jobs.job import Job
@@ -382,9 +372,8 @@ def _policy(wants: MissingMinimum) -> Iterator[Lever]:
             yield Lever(Rank.POLICY, partial(_using, action), whole=1)
 
 
-def _argued(lever: ArgumentLever, step: int) -> PolicyEdit:
-    found: PolicyEdit = msgspec.convert(lever.edit(step), PolicyEdit)
-    return found
+def _argued(lever: ArgumentLever, step: int) -> Edit:
+    return msgspec.convert(lever.edit(step), AnyEdit)
 
 
 def _using(action: str, _: int) -> UseAction:

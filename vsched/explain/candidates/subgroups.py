@@ -7,8 +7,8 @@ from functools import partial
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, in_proportion
 from vsched.explain.candidates.places import levels_above
-from vsched.mirror.whatif.edits import SetMinSubGroups, SetSubGroupSize, SetSubGroupTier
-from vsched.model.jobs.job import JobSpec
+from vsched.explain.edits.subgroups import SetMinSubGroups, SetSubGroupSize, SetSubGroupTier
+from vsched.model.jobs.spec import JobSpec
 
 
 def sub_group_levers(wants: MissingMinimum) -> Iterator[Lever]:

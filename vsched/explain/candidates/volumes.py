@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
-from vsched.mirror.whatif.edits import AddVolumes, CreateVolumeClaims, SetStorage
+from vsched.explain.edits.claims import AddVolumes, CreateVolumeClaims, SetStorage
 from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.object_names import is_subdomain
 

@@ -12,16 +12,16 @@ from vsched.explain.candidates.levers import Lever, Rank
 from vsched.explain.candidates.machines import KINDS_MAX
 from vsched.explain.candidates.nodes import node_levers
 from vsched.explain.combined_changes import TOGETHER_MAX, all_of
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.nodes import AddNodes, AddPoolNodes, PoolNode
 from vsched.explain.menu import words
 from vsched.explain.menu.gang import WaitingGang, test_of
 from vsched.explain.menu.quota import quota_levers
 from vsched.explain.menu.records import MenuAnswer, NodesOffer, NodesOfPool, NodesPart, OfferedPool
 from vsched.explain.simulation import Spent
 from vsched.explain.single_changes import ChangeSearch, Helping, Test, least, singles
-from vsched.explain.situation import apply_all
-from vsched.explain.words.telling import change_of
+from vsched.explain.situation import apply_all, change_of
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.whatif.edits import AddNodes, AddPoolNodes, Edit, PoolNode
 from vsched.model.amounts.resources import format_amount
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.shape import Shape

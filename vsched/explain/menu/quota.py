@@ -6,20 +6,14 @@ from itertools import groupby
 
 from vsched.explain.candidates.levers import Lever
 from vsched.explain.combined_changes import TOGETHER_MAX, all_of, together
+from vsched.explain.edits.namespaces import SetConsumerLimit, SetQuota
+from vsched.explain.edits.queues import SetGroupLimit, SetJobLimit, SetQueueAmount, SetQueueWeight
 from vsched.explain.menu import words
 from vsched.explain.menu.gang import WaitingGang, test_of
 from vsched.explain.menu.records import MenuAnswer, QuotaPart
 from vsched.explain.simulation import SimulationResult, Spent
 from vsched.explain.single_changes import ChangeSearch, singles
-from vsched.explain.words.telling import change_of
-from vsched.mirror.whatif.edits import (
-    SetConsumerLimit,
-    SetGroupLimit,
-    SetJobLimit,
-    SetQueueAmount,
-    SetQueueWeight,
-    SetQuota,
-)
+from vsched.explain.situation import change_of
 
 QUOTAS = (SetQueueAmount, SetGroupLimit, SetJobLimit, SetQuota, SetConsumerLimit, SetQueueWeight)
 CHANGES_MAX = 3

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched.explain.edits.nodes import AddNodes, AddPoolNodes, PoolNode
 from vsched.explain.menu import words
 from vsched.explain.records import Change, Estimate
-from vsched.mirror.whatif.edits import AddNodes, AddPoolNodes, PoolNode
 
 
 class MenuAnswer(StrEnum):

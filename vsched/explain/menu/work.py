@@ -6,17 +6,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from vsched.explain.candidates.levers import Lever
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.jobs import SetPriority
+from vsched.explain.edits.others import CreatePriorityClass, EndJobs
+from vsched.explain.edits.policy import UseAction
 from vsched.explain.estimate.smallest import smallest_part
 from vsched.explain.menu import words
 from vsched.explain.menu.gang import WaitingGang, placed_by, test_of
 from vsched.explain.menu.records import MenuAnswer, VictimJob, WorkPart
 from vsched.explain.simulation import Spent
 from vsched.explain.single_changes import ChangeSearch, Helping, least, singles
-from vsched.explain.situation import Situation, apply_all
-from vsched.explain.words.telling import change_of
+from vsched.explain.situation import Situation, apply_all, change_of
 from vsched.framework.cycle import run_cycle
 from vsched.framework.words.lists import counted
-from vsched.mirror.whatif.edits import CreatePriorityClass, Edit, EndJobs, SetPriority, UseAction
 from vsched.model.jobs.job import Job
 
 ENDING_MAX = 64

@@ -25,12 +25,12 @@ from vsched.explain.why.protectors import protected
 from vsched.explain.why.rules import of_rules
 from vsched.explain.words.reasons import GATED
 from vsched.framework.codes import Code
+from vsched.framework.empty_nodes import LASTING
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import Failing
 from vsched.framework.obstacles import no_such_queue, unsupported_pods
 from vsched.framework.points.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.framework.reports.lasting import LASTING
 from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session

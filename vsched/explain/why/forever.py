@@ -15,10 +15,11 @@ import numpy as np
 from vsched.explain.records import Constraint
 from vsched.explain.why import words
 from vsched.framework.codes import Code
+from vsched.framework.empty_nodes import rooms_if_empty, rows_open
 from vsched.framework.jobs import JobView
 from vsched.framework.places.words import tier_words
 from vsched.framework.refusal import Refusal
-from vsched.framework.reports.lasting import never_on_nodes, rooms_if_empty, rows_open
+from vsched.framework.reports.lasting import never_on_nodes
 from vsched.framework.reports.unfit import CELLS_MAX
 from vsched.framework.session import Session
 from vsched.framework.words.nodes import larger_than_nodes

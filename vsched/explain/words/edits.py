@@ -16,6 +16,10 @@ def minimum(field: str, minimum: int, fewer: int) -> str:
     return f"{field} {minimum} ({fewer} fewer)"
 
 
+def fewer(count: int) -> str:
+    return f" ({count} fewer)"
+
+
 def minimum_of_task(minimum: int, task: str, fewer: int) -> str:
     return f"minAvailable {minimum} of task {task} ({fewer} fewer)"
 
@@ -203,6 +207,10 @@ def more_of_pool(count: int, pool: str) -> str:
 
 def more_on_node(more: str, node: str) -> str:
     return f"{more} on a node like {node}"
+
+
+def more_pod_slots(count: int) -> str:
+    return counted(count, "more pod slot", "more pod slots")
 
 
 def more_devices(count: int, device_class: str, node: str) -> str:

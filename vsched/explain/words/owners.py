@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vsched.explain.words import reasons
-from vsched.mirror.ingest.closeness import TOPOLOGY_TIER
-from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER
-from vsched.mirror.ingest.metadata import QUEUE_NAME
-from vsched.mirror.whatif.edits import Edit, SetHighestTier, SetJobQueue, SetMinMember
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Phase
 
 
@@ -44,20 +41,10 @@ class JobAnnotation(NamedTuple):
     """The object that is to have it, as ``ReplicaSet web-5d9``; empty for the pods, which have it already."""
 
 
-def noted_by(spec: JobSpec, edit: Edit) -> JobAnnotation | None:
-    """The annotation that makes an edit of the job; None where its PodGroup is what is to be changed, or no annotation
-    does it."""
-    if not spec.follows:
+def annotation_of(spec: JobSpec, annotation: str, value: str) -> JobAnnotation | None:
+    """Where an annotation belongs that makes an edit; None where the PodGroup is to be changed, or none does."""
+    if not spec.follows or not annotation:
         return None
-    match edit:
-        case SetMinMember():
-            annotation, value = GROUP_MIN_MEMBER, str(edit.minimum)
-        case SetJobQueue():
-            annotation, value = QUEUE_NAME, edit.queue
-        case SetHighestTier():
-            annotation, value = TOPOLOGY_TIER, str(edit.tier)
-        case _:
-            return None
     maker = spec.gang or spec.made_for
     of_owner = annotation not in spec.said_by_pods and (bool(spec.gang) or maker.partition(" ")[0] in WORKLOADS)
     return JobAnnotation(annotation, value, maker.partition(" (")[0] if of_owner else "")

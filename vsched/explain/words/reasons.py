@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.explain.records import Whereabouts
 from vsched.framework.words.lists import counted
 
 # -- kinds of changes --------------------------------------------------------------------------------------------------
@@ -126,11 +125,11 @@ NOTHING_TAKEN_BACK = ", and the policy takes nothing back (it has no action recl
 # -- states ------------------------------------------------------------------------------------------------------------
 
 SAYS = {
-    Whereabouts.WAITS: "waits and was not tried yet",
-    Whereabouts.NEVER: "waits for something that cannot happen",
-    Whereabouts.STARTING: "has its nodes and starts once its pods are bound",
-    Whereabouts.RUNS: "runs",
-    Whereabouts.FINISHED: "has finished",
+    "waits": "waits and was not tried yet",
+    "never": "waits for something that cannot happen",
+    "starting": "has its nodes and starts once its pods are bound",
+    "runs": "runs",
+    "finished": "has finished",
 }
 """The default message of each state, for an explanation without another one."""
 CUT_SHORT = "not all changes were tried (the search has a limit), so there may be others or smaller ones"

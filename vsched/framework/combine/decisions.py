@@ -26,7 +26,7 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.model.amounts.resources import Amounts, times
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue

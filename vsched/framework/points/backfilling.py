@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from vsched.framework.jobs import JobView
 from vsched.framework.points.plugin import Point
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.task import Task
 
 

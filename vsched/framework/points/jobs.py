@@ -10,7 +10,7 @@ from typing import ClassVar
 from vsched.framework.jobs import JobView
 from vsched.framework.points.plugin import Point
 from vsched.framework.refusal import Refusal
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 
 
 class Vote(IntEnum):

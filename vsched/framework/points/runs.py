@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from vsched.framework.jobs import JobView
 from vsched.framework.points.plugin import Point
 from vsched.framework.refusal import Refusal
-from vsched.model.jobs.job import Condition
+from vsched.model.jobs.spec import Condition
 
 
 class StartLimit(Point):

@@ -28,8 +28,8 @@ from vsched.framework.reports.verdicts import verdicts, verdicts_of_strays, with
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised
-from vsched.model.jobs.job import STATED, Condition
 from vsched.model.jobs.runs import with_condition
+from vsched.model.jobs.spec import STATED, Condition
 from vsched.model.plan import (
     SUB_GROUPS_MAX,
     CycleReport,

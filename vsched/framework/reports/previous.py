@@ -20,7 +20,6 @@ from vsched.framework.reports.scaling import Asking, ScaleUp, ScaleUps, sizes
 from vsched.framework.session import Session
 from vsched.framework.waiting import JobRefusals
 from vsched.model.jobs.advice import Advice
-from vsched.model.jobs.kinds import tasks_of
 from vsched.model.plan import JobOutcome
 
 NO_ADVICE: Mapping[str, Advice] = {}
@@ -202,4 +201,4 @@ def positions(view: JobView, found: Plain) -> tuple[int, ...]:
     """The positions among a job's tasks of those that are set apart."""
     if not found.apart:
         return ()
-    return tuple(at for at, task in enumerate(tasks_of(view.job)) if task.uid in found.apart)
+    return tuple(at for at, task in enumerate(view.job.tasks_in_order) if task.uid in found.apart)

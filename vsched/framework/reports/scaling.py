@@ -18,6 +18,7 @@ from typing import NamedTuple
 from vsched.framework.classes import Rank, Segment, Span
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
+from vsched.framework.lifting import NODES_HELP, may_be_lifted
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.pending_pods import has_place, refusal_of, set_apart
@@ -28,34 +29,6 @@ from vsched.framework.session import Session
 from vsched.model.jobs.provisioning import POD_SETS_MAX
 from vsched.model.plan import JobOutcome
 from vsched.model.pods.task import Task
-
-QUEUE_CODES = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_SHARE, Code.QUEUE_ADMISSION))
-"""Codes of limits that may follow from the size of the cluster: with more nodes they leave more."""
-NODES_HELP = QUEUE_CODES | {
-    Code.NO_NODES,
-    Code.RESOURCES,
-    Code.TAINTS,
-    Code.CORDONED,
-    Code.SELECTOR,
-    Code.PORTS,
-    Code.POD_AFFINITY,
-    Code.SPREAD,
-    Code.USAGE,
-    Code.NODE_GROUP,
-    Code.SHARD,
-    Code.TIME_WINDOW,
-    Code.VOLUMES,
-    Code.DEVICES,
-    Code.TOPOLOGY,
-    Code.RESERVED,
-    Code.KEPT,
-    Code.GANG_SIZE,
-    Code.ROLE_MINIMUM,
-    Code.BUDGET,
-    Code.PROTECTED,
-    Code.ORDER,
-}
-"""Codes of reasons that added nodes may lift."""
 
 
 class ScaleUp(NamedTuple):
@@ -310,21 +283,6 @@ def _uids(asking: Asking) -> Set[str]:
     """The uids of all its tasks."""
     pending = asking.view.job.pending
     return pending.keys() if len(asking.tasks) == len(pending) else {task.uid for task in asking.tasks}
-
-
-def may_be_lifted(session: Session, refusal: Refusal) -> bool:
-    """Whether added nodes may lift a refusal: a limit that the queue itself states stays as it is."""
-    if refusal.code not in NODES_HELP:
-        return False
-    queue = session.snapshot.queues.get(refusal.subject)
-    if refusal.code not in QUEUE_CODES or queue is None or not queue.capability:
-        return True
-    stated, find = dict(queue.capability), session.snapshot.axis.find
-    for short in refusal.shortages:
-        column = find(short.resource)
-        if column is not None and column in stated and short.held + short.asked > stated[column]:
-            return False
-    return True
 
 
 def is_asked_for(session: Session, view: JobView) -> bool:

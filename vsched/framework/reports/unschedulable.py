@@ -9,12 +9,13 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
+from vsched.framework.empty_nodes import rooms_if_empty, rows_open
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons, binding, on_nodes
 from vsched.framework.obstacles import unsupported, unsupported_pods
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
-from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
+from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered
 from vsched.framework.reports.limits import SILENT, LimitMessages, UnschedulableReason
 from vsched.framework.reports.pending_pods import (
     cause_of,

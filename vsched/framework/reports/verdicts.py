@@ -6,6 +6,7 @@ from collections.abc import Set
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
+from vsched.framework.lifting import NODES_HELP
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
@@ -13,7 +14,7 @@ from vsched.framework.reports.last import NOBODY, LastReport, PodText, PodTexts,
 from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.reports.pending_pods import refusal_of, set_apart, set_back, with_refusal
 from vsched.framework.reports.plain import PlainJobs
-from vsched.framework.reports.scaling import NODES_HELP, ScaleUp, sizes
+from vsched.framework.reports.scaling import ScaleUp, sizes
 from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED

@@ -21,7 +21,7 @@ from vsched.mirror.ingest.paths import ObjectPlace, items_of
 from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
 from vsched.mirror.ingest.workload_rules import Count, RoleRule, Split, alternatives_of
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.shared import shared
 
 GANG = "vsched.io/gang"

@@ -12,8 +12,8 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.base import seconds_of
-from vsched.model.jobs.job import USER
 from vsched.model.jobs.native import API_GROUP
+from vsched.model.jobs.spec import USER
 from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, PREEMPTIBILITY, PREEMPTION_DELAY, RECLAIM_MIN_RUNTIME
 from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER, MAX_WALL_TIME, WALL_TIME
 from vsched.model.shared import shared

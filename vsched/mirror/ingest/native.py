@@ -34,9 +34,9 @@ from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.wire.base import NO_BYTES, ObjectCondition, Raw, moment_of
 from vsched.mirror.wire.native import NativeSpec, SchedulingGroup, workload_of
-from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.native import NativeGroup
 from vsched.model.jobs.runs import WALL_TIME_OVER
+from vsched.model.jobs.spec import Condition, JobSpec
 from vsched.model.pods.claims import PodClaims, PodDevices
 from vsched.model.pods.status import Phase
 from vsched.model.shared import shared

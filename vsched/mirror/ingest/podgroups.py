@@ -33,7 +33,7 @@ from vsched.mirror.ingest.task_topology import task_topology_of
 from vsched.mirror.ingest.unsupported import GROUP_WISHES, remark_wishes
 from vsched.mirror.wire.base import moment_of
 from vsched.model.amounts.resources import AskedColumns, ResourceAxis
-from vsched.model.jobs.job import Condition, JobSpec
+from vsched.model.jobs.spec import Condition, JobSpec
 from vsched.model.pods.status import Phase
 from vsched.model.shared import shared
 from vsched.model.topology.constraints import SubGroupPolicy

@@ -53,8 +53,8 @@ from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.base import check_names, seconds_of
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM
-from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import native_key
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.plan import TOPOLOGY_DECISION
 from vsched.model.pods.claims import PodClaims
 from vsched.model.pods.shape import PodLabels, Shape

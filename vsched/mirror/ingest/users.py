@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import is_made
-from vsched.model.jobs.job import USER
+from vsched.model.jobs.spec import USER
 
 NAMING = (wire.Pod, wire.PodGroup, wire.NativePodGroup, wire.CompositePodGroup, wire.Workload, wire.WorkloadObject)
 """Kinds of objects that may name a user."""

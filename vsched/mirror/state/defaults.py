@@ -13,7 +13,8 @@ from vsched.mirror.ingest.pods import DEFAULT_PRIORITY
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.ingest.unsupported import no_such_class
 from vsched.mirror.state import words
-from vsched.model.jobs.job import JobSpec, Judgement
+from vsched.model.jobs.job import Judgement
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.ignorable import PRIORITY_CLASSES
 from vsched.model.queues.queue import Namespace, PriorityClass, Queue
 

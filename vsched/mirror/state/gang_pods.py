@@ -9,7 +9,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.gangs import GANG_NAME, GangMembership
 from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS, controller_of, group_named
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.shared import shared
 
 ANNOTATIONS = (GROUP_NAME, GROUP_NAME_ALIAS, GANG_NAME, TASK_SPEC)

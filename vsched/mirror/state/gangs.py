@@ -26,7 +26,7 @@ from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.state.gang_pods import GangPod, Gathered, OwnerlessPod, cut_metadata
 from vsched.mirror.state.owners import OwnerStore
 from vsched.mirror.wire.base import NO_BYTES
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.shared import shared

@@ -14,7 +14,8 @@ from vsched.mirror.ingest.gangs import OwnedGang, gathered
 from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, recorded, said_by_pods
 from vsched.mirror.state.published_jobs import UNSEEN, PublishedJobs
 from vsched.mirror.state.workloads import WorkloadStore
-from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement
+from vsched.model.jobs.job import PLAIN, Job, Judgement
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 

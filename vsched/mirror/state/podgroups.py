@@ -13,8 +13,8 @@ import msgspec
 from vsched.mirror.state.assumed import AssumedPhases
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
-from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.runs import over_of, with_condition
+from vsched.model.jobs.spec import Condition, JobSpec
 from vsched.model.maps import news
 from vsched.model.plan import JobOutcome
 

@@ -12,7 +12,7 @@ from vsched.mirror import wire
 from vsched.mirror.state.decided_pods import DecidedPods
 from vsched.mirror.state.pod_changes import matters, says_the_same
 from vsched.model.jobs.durations import Learnt
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from vsched.mirror.state.job_changes import JobChanges
 from vsched.mirror.state.queue_usage import QueueSums
 from vsched.model.history.holding import held_by
-from vsched.model.jobs.job import Job, JobSpec, claim_of, phases_of
+from vsched.model.jobs.job import Job, claim_of, phases_of
 from vsched.model.jobs.runs import RunBook
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.snapshot import Snapshot
 
 UNSEEN = JobSpec(namespace="", name="")

@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from typing import Protocol
 
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
 from vsched.arbitrator.division.divide import divide
 from vsched.errors import BadInput, BadObject
 from vsched.mirror import wire
-from vsched.mirror.whatif.edits import ClusterEdit, JobEdit, LetIn, NodeEdit, OtherEdit, QueueEdit
-from vsched.mirror.whatif.jobs import edit_job, edit_other, let_in
-from vsched.mirror.whatif.namespaces import edit_namespace
-from vsched.mirror.whatif.nodes import edit_nodes
-from vsched.mirror.whatif.queues import edit_queue
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
 from vsched.mirror.whatif.topology import hypernode_manifest
@@ -28,10 +24,17 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 
+class ClusterChange(Protocol):
+    """A change of a cluster on paper; equal to another one that does the same."""
+
+    def apply(self, cluster: EditableMirror) -> None:
+        """Make the change; raises BadInput if its object does not exist."""
+
+
 class ClusterEditor(EditableMirror):
     """A mirror made from a snapshot, with the changes made since. Only edits can be undone; all other changes stay."""
 
-    _edits: tuple[tuple[ClusterEdit, int], ...] = ()
+    _edits: tuple[tuple[ClusterChange, int], ...] = ()
     """The edits in force, each with the undo mark from before it."""
     _edited: Snapshot | None = None
     """The snapshot with these edits; None until ``edited`` makes it."""
@@ -52,7 +55,7 @@ class ClusterEditor(EditableMirror):
 
     # Changes as edits
 
-    def edited(self, edits: Sequence[ClusterEdit]) -> Snapshot:
+    def edited(self, edits: Sequence[ClusterChange]) -> Snapshot:
         """The snapshot with exactly these edits applied; valid until the next call.
 
         Edits that this call shares with the previous one, from the first on, stay in place. Raises BadInput if the
@@ -85,22 +88,11 @@ class ClusterEditor(EditableMirror):
         division = divide(found)
         return replace(found, ceilings=ceilings_of(division, found.axis), pools=pools_of(division, found.axis))
 
-    def edit(self, edit: ClusterEdit) -> None:
+    def edit(self, edit: ClusterChange) -> None:
         """Apply one edit; raises BadInput, and changes nothing, if its object does not exist."""
         mark = self.mark()
         try:
-            if isinstance(edit, JobEdit):
-                edit_job(self, edit)
-            elif isinstance(edit, LetIn):
-                let_in(self, edit.job)
-            elif isinstance(edit, OtherEdit):
-                edit_other(self, edit)
-            elif isinstance(edit, QueueEdit):
-                edit_queue(self, edit)
-            elif isinstance(edit, NodeEdit):
-                edit_nodes(self, edit)
-            else:
-                edit_namespace(self, edit)
+            edit.apply(self)
         except BadInput:
             self.take_back(mark)
             raise

@@ -15,7 +15,8 @@ from vsched.model.arbitration.records import Arbitration, Ceiling
 from vsched.model.claims.devices import DeviceId
 from vsched.model.deviceshare.records import NodeDevices
 from vsched.model.jobs.budget import DisruptionBudget
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.shape import Toleration
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import PriorityClass, Queue

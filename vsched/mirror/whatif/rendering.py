@@ -15,7 +15,7 @@ from vsched.mirror.ingest.budgets import LIMITS, REQUESTS
 from vsched.mirror.ingest.metadata import MADE_BY, OURS, PREEMPTABLE
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.model.amounts.resources import Amounts, ResourceAxis, format_amount
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.queues.evictions import LAST_CHECKPOINT
 from vsched.model.queues.queue import NodeGroups

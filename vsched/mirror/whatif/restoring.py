@@ -20,7 +20,7 @@ from vsched.mirror.whatif import words
 from vsched.mirror.whatif.accounts import RestoredAccounts
 from vsched.mirror.whatif.claims import OwnedClaims
 from vsched.mirror.whatif.paper import PaperMirror
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.nodes.usage import reading_of
 from vsched.model.plan import CycleReport
 from vsched.model.pods.shape import PodLabels, Shape

@@ -19,8 +19,9 @@ from functools import lru_cache
 
 from vsched.model.amounts.quantity import format_bytes, format_milli
 from vsched.model.amounts.resources import DEVICE_CAPACITY, format_amount, is_schedulable, parse_scaled, scale_of
+from vsched.model.marks import Resource
 
-Counted = Mapping[str, int]
+Counted = Mapping[Resource, int]
 """Base units by counted name; what is not named is nothing, or no limit."""
 
 STORAGE, CLAIMS = "requests.storage", "persistentvolumeclaims"

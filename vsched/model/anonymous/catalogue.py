@@ -1,4 +1,4 @@
-"""Makes a catalogue of claims with pseudonyms.
+"""Makes catalogues with pseudonyms: of claims, HyperNodes, NUMA zones and shared devices.
 
 Selectors of devices are CEL expressions over names, so an expression does not work under pseudonyms. It is replaced by
 one that reads a new attribute of the device, in which each device model has what the original expression says of it.
@@ -7,6 +7,7 @@ one that reads a new attribute of the device, in which each device model has wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace as copy_with
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,7 +15,10 @@ from msgspec.structs import replace
 from vsched.model.anonymous.rules import Renaming, name, node, pairs, parts, sentence, uid, word
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import Attribute, Device, DeviceModel, Version, device_model
+from vsched.model.deviceshare.records import DeviceShareCatalogue
+from vsched.model.nodes.zones import ZoneCatalogue
 from vsched.model.pods.task import Task
+from vsched.model.topology.hypernodes import HyperNode, TopologyCatalogue
 
 Selects = Callable[[str, DeviceModel], bool | None]
 """What an expression says of a device model; None where it cannot be evaluated."""
@@ -94,3 +98,32 @@ def _expressions(found: DeviceCatalogue) -> Iterator[str]:
         for alternatives in spec.requests:
             for request in alternatives:
                 yield from (selector.expression for selector in request.selectors)
+
+
+def renamed_topology(renaming: Renaming, found: TopologyCatalogue) -> TopologyCatalogue:
+    """The same catalogue with pseudonyms."""
+    return TopologyCatalogue(
+        tuple(sorted((_hypernode(renaming, one) for one in found.hypernodes), key=lambda one: one.name)),
+        pairs(name, sentence)(renaming, found.unread),
+        sentence(renaming, found.problem),
+    )
+
+
+def _hypernode(renaming: Renaming, original: HyperNode) -> HyperNode:
+    renamed = renaming.record(original)
+    members = tuple(
+        replace(made, name=node(renaming, member.name)) if member.is_node and member.name else made
+        for member, made in zip(original.members, renamed.members, strict=True)
+    )
+    return replace(renamed, members=members)
+
+
+def renamed_zones(renaming: Renaming, found: ZoneCatalogue) -> ZoneCatalogue:
+    """The same catalogue with pseudonyms."""
+    return ZoneCatalogue(pairs(node, parts)(renaming, found.nodes), pairs(node, parts)(renaming, found.pods))
+
+
+def renamed_devices(renaming: Renaming, found: DeviceShareCatalogue) -> DeviceShareCatalogue:
+    """The same catalogue with pseudonyms."""
+    renamed = pairs(node, parts)
+    return copy_with(found, nodes=renamed(renaming, found.nodes), pods=renamed(renaming, found.pods))

@@ -1,13 +1,26 @@
-"""Rules that say what becomes of a field with names, and records with pseudonyms in such fields."""
+"""Makes records with pseudonyms: one walker, which goes by the types of fields and the marks of texts in them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Set
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from vsched.model.anonymous.names import Pseudonyms
+from vsched.model.deviceshare.records import (
+    ASCEND,
+    NPU_ANNOTATIONS,
+    NPU_ASSIGNED,
+    NPU_NODE,
+    NPU_TO_ALLOCATE,
+    VGPU_IDS,
+    VGPU_IDS_TO_ALLOCATE,
+    VGPU_NODE,
+)
+from vsched.model.marks import TextMark
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -22,17 +35,15 @@ Rule = Callable[["Renaming", Any], Any]
 class Renaming:
     """Makes records with pseudonyms; an object that several records share stays one object."""
 
-    def __init__(self, pseudonyms: Pseudonyms, rules: Mapping[type, Mapping[str, Rule]]) -> None:
+    def __init__(self, pseudonyms: Pseudonyms) -> None:
         self.names = pseudonyms
-        self._rules = rules
-        """By type of record, then by field; other fields stay as they are."""
         self._made: dict[int, Any] = {}
         """By ``id`` of the original, which lives longer than this object."""
         self.expressions: Mapping[str, str] = {}
         """What replaces each selector of devices."""
 
     def once(self, original: S) -> S:
-        """The renamed record of a shared one, made once."""
+        """The renamed record, made once."""
         made: S | None = self._made.get(id(original))
         if made is None:
             made = self._made[id(original)] = self.record(original)
@@ -40,23 +51,78 @@ class Renaming:
 
     def record(self, original: S) -> S:
         """The record with pseudonyms."""
-        rules = self._rules.get(type(original))
-        if rules is None:
-            return original
+        rules = rules_of(type(original))
         values = {name: rule(self, getattr(original, name)) for name, rule in rules.items()}
-        return msgspec.structs.replace(original, **values)
+        return msgspec.structs.replace(original, **values) if values else original
 
     def of_any(self, value: Any) -> Any:
         """Renames records inside tuples, lists and maps; keys of maps stay."""
         match value:
             case msgspec.Struct():
-                return self.record(value)
+                return self.once(value)
             case tuple() | list():
                 return tuple(map(self.of_any, value))
             case dict():
                 return {key: self.of_any(each) for key, each in value.items()}
             case _:
                 return value
+
+
+@cache
+def rules_of(kind: type[msgspec.Struct]) -> dict[str, Rule]:
+    """What becomes of each field of a record; fields of numbers and flags are left out."""
+    hints = get_type_hints(kind, include_extras=True)
+    rules = {name: rule_of(hints[name]) for name in kind.__struct_fields__}
+    return {name: rule for name, rule in rules.items() if rule is not None}
+
+
+def rule_of(hint: Any) -> Rule | None:
+    """What becomes of values of this type: by their marks; None for those that stay as they are."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return MARKS[args[1]]
+    if hint is str:
+        return name
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return parts
+    if origin in (Union, UnionType):
+        return _of_union([rule for one in args if (rule := rule_of(one)) is not None])
+    if origin is tuple and args[-1] is not ...:
+        return _of_places([rule_of(one) for one in args])
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        first, second = map(rule_of, args)
+        return pairs(first or word, second) if first or second else None
+    if origin is tuple or (isinstance(origin, type) and issubclass(origin, Set)):
+        one = rule_of(args[0])
+        return None if one is None else each(one)
+    return None
+
+
+def _of_union(rules: list[Rule]) -> Rule | None:
+    """A text by the rule that texts have, a record by its own, anything else by the rule of what is no text."""
+    if not rules:
+        return None
+    texts = [rule for rule in rules if rule in LEAVES]
+    others = [rule for rule in rules if rule not in LEAVES and rule is not parts]
+
+    def rule(renaming: Renaming, found: Any) -> Any:
+        if isinstance(found, msgspec.Struct):
+            return renaming.once(found)
+        fitting = texts if isinstance(found, str) else [] if found is None or isinstance(found, int | float) else others
+        return fitting[0](renaming, found) if fitting else found
+
+    return rule
+
+
+def _of_places(rules: list[Rule | None]) -> Rule | None:
+    """A rule for each place of a tuple."""
+    if not any(rules):
+        return None
+
+    def rule(renaming: Renaming, found: Any) -> Any:
+        return tuple(one if rule is None else rule(renaming, one) for rule, one in zip(rules, found, strict=True))
+
+    return rule
 
 
 # -- rules ----------------------------------------------------------------------------------------------------------
@@ -112,14 +178,74 @@ def expression(renaming: Renaming, value: str) -> str:
     return renaming.expressions[value]
 
 
-def shared(renaming: Renaming, value: Any) -> Any:
-    """A record that other records share."""
-    return None if value is None else renaming.once(value)
-
-
 def parts(renaming: Renaming, value: Any) -> Any:
     """Records with their own rules, also inside tuples and maps."""
     return renaming.of_any(value)
+
+
+def request(renaming: Renaming, value: str) -> str:
+    """The name of a request; that of an extended resource, which has a domain, stays."""
+    return value if "." in value else renaming.names.name(value)
+
+
+def dropped(renaming: Renaming, value: Any) -> Any:
+    """Nothing is left of it."""
+    return type(value)()
+
+
+def assigned(renaming: Renaming, found: str) -> str:
+    """Devices as annotations list them: the first field of each is its uuid."""
+    if ":" not in found:
+        return found
+    return ";".join(":".join(_part(renaming, part) for part in some.split(":")) for some in found.split(";"))
+
+
+def _part(renaming: Renaming, part: str) -> str:
+    found, comma, rest = part.partition(",")
+    uuid, bracket, instance = found.partition("[")
+    return text(renaming, uuid) + bracket + instance + comma + rest if comma else part
+
+
+_ANNOTATIONS: dict[str, Rule] = {VGPU_NODE: node, NPU_NODE: node, VGPU_IDS: assigned, VGPU_IDS_TO_ALLOCATE: assigned}
+
+
+def _npus(renaming: Renaming, found: str) -> str:
+    """How NPUs are divided, as the device plugin reads it."""
+    listed = msgspec.json.decode(found, type=list[dict[str, str | int]])
+    return msgspec.json.encode(
+        [{key: text(renaming, str(value)) if key == "UUID" else value for key, value in one.items()} for one in listed]
+    ).decode()
+
+
+def _annotation(key: str) -> Rule:
+    """The rule for an annotation of pods."""
+    if key.startswith(NPU_ANNOTATIONS) and key.endswith((NPU_ASSIGNED, NPU_TO_ALLOCATE)):
+        return assigned
+    return _npus if key.startswith(ASCEND) else _ANNOTATIONS.get(key, word)
+
+
+def bound(renaming: Renaming, found: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Annotations that pods get with their binding."""
+    return tuple((key, _annotation(key)(renaming, value)) for key, value in found)
+
+
+MARKS: dict[TextMark, Rule] = {
+    TextMark.WORD: word,
+    TextMark.VALUE: value,
+    TextMark.NODE: node,
+    TextMark.UID: uid,
+    TextMark.ADDRESS: address,
+    TextMark.OPAQUE: text,
+    TextMark.RESOURCE: counted,
+    TextMark.SENTENCE: sentence,
+    TextMark.REQUEST: request,
+    TextMark.EXPRESSION: expression,
+    TextMark.DEVICES: assigned,
+    TextMark.BINDING: bound,
+    TextMark.DROPPED: dropped,
+}
+LEAVES = {name, *MARKS.values()} - {bound, dropped}
+"""Rules of single texts."""
 
 
 def each(rule: Rule) -> Rule:

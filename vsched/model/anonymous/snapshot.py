@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from vsched.model.anonymous.catalogue import Selects, renamed_catalogue
-from vsched.model.anonymous.deviceshare import renamed_devices
+from vsched.model.anonymous.catalogue import (
+    Selects,
+    renamed_catalogue,
+    renamed_devices,
+    renamed_topology,
+    renamed_zones,
+)
 from vsched.model.anonymous.rules import Renaming, counted, name, node, pairs, parts, sentence
-from vsched.model.anonymous.topology import renamed_topology
-from vsched.model.anonymous.zones import renamed_zones
 from vsched.model.history.records import Holder, UsageHistory
 from vsched.model.jobs.job import Job, Judgement, phases_of
 from vsched.model.jobs.provisioning import Provisioning

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from vsched.model.amounts.counted import NOTHING, Counted
+from vsched.model.marks import Resource, Sentence, Uid, Word
 from vsched.model.pods.task import Task
 
 ARBITRATOR_GROUP = "kube-arbitrator.incubator.k8s.io"
@@ -26,10 +27,10 @@ SYSTEM_NAMESPACE = "kube-system"
 class ArbitrationCondition(msgspec.Struct, frozen=True):
     """A condition in the status of a Consumer, an Allocation or a Bucket."""
 
-    kind: str
-    status: str
-    reason: str = ""
-    message: str = ""
+    kind: Word
+    status: Word
+    reason: Word = ""
+    message: Sentence = ""
     since: float = 0.0
     """Its ``lastTransitionTime``, seconds since the epoch."""
 
@@ -39,8 +40,8 @@ class Claim(msgspec.Struct, frozen=True):
 
     namespace: str
     name: str
-    uid: str = ""
-    version: str = ""
+    uid: Uid = ""
+    version: Word = ""
     generation: int = 0
     created: float = 0.0
     hard: Counted = NOTHING
@@ -49,9 +50,9 @@ class Claim(msgspec.Struct, frozen=True):
     """0 if it states none; then the weight of the namespace's ResourceQuotas counts."""
     parent: str = ""
     """The bucket it belongs to; empty for none."""
-    stated_hard: Mapping[str, str] = {}
+    stated_hard: Mapping[Resource, Word] = {}
     """As written, for the copy in the Allocation."""
-    stated_reserved: Mapping[str, str] = {}
+    stated_reserved: Mapping[Resource, Word] = {}
     conditions: tuple[ArbitrationCondition, ...] = ()
     observed: int = 0
     """``status.observedGeneration``."""
@@ -65,17 +66,17 @@ class Bucket(msgspec.Struct, frozen=True):
     """A Bucket: a group of namespaces and inner buckets with a limit and a reservation of its own."""
 
     name: str
-    uid: str = ""
-    version: str = ""
+    uid: Uid = ""
+    version: Word = ""
     generation: int = 0
     hard: Counted = NOTHING
     reserved: Counted = NOTHING
     weight: int = 1
     parent: str = ""
     """The bucket it belongs to, as stated; empty for none."""
-    deserved: Mapping[str, str] = {}
+    deserved: Mapping[Resource, Word] = {}
     """``status.deserved`` as written."""
-    allocated: Mapping[str, str] = {}
+    allocated: Mapping[Resource, Word] = {}
     conditions: tuple[ArbitrationCondition, ...] = ()
     observed: int = 0
 
@@ -85,13 +86,13 @@ class AllocationRecord(msgspec.Struct, frozen=True):
 
     namespace: str
     name: str
-    uid: str = ""
-    version: str = ""
-    deserved: Mapping[str, str] = {}
+    uid: Uid = ""
+    version: Word = ""
+    deserved: Mapping[Resource, Word] = {}
     """``spec.deserved``, ``spec.hard`` and ``spec.reserved`` as written."""
-    hard: Mapping[str, str] = {}
-    reserved: Mapping[str, str] = {}
-    allocated: Mapping[str, str] = {}
+    hard: Mapping[Resource, Word] = {}
+    reserved: Mapping[Resource, Word] = {}
+    allocated: Mapping[Resource, Word] = {}
     """``status.allocated`` as written."""
     conditions: tuple[ArbitrationCondition, ...] = ()
 
@@ -114,9 +115,9 @@ class NamespaceAccount(msgspec.Struct, frozen=True):
     """The part of ``held`` that belongs to terminating pods."""
     waiting: Counted = NOTHING
     """What its pending pods request: without gated pods, and without pods that no node could hold even if empty."""
-    tasks: Mapping[str, Task] = {}
+    tasks: Mapping[Uid, Task] = {}
     """Its unfinished pods by uid, in no order."""
-    pending: Mapping[str, Task] = {}
+    pending: Mapping[Uid, Task] = {}
     """Those of its pods that have no node and are not gated, by uid, in no order."""
     claim: Claim | None = None
     """Its Consumer in force: the oldest, and of equally old ones the first by name."""

@@ -9,10 +9,11 @@ from functools import lru_cache
 
 import msgspec
 
+from vsched.model.marks import Expression, NodeName, RequestName, Sentence, Uid, Value, Word
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import NodeTerm, Toleration
 
-Attribute = bool | int | str
+Attribute = bool | int | Value
 Quantities = tuple[tuple[str, int], ...]
 """Amounts by qualified name, sorted by name; thousandths of the unit, so that ``1500m`` is exact."""
 
@@ -28,7 +29,7 @@ class DeviceId(msgspec.Struct, frozen=True, array_like=True):
     """The name of a device in the cluster."""
 
     driver: str
-    pool: str
+    pool: Value
     device: str
 
     @property
@@ -142,7 +143,7 @@ class Device(msgspec.Struct, frozen=True):
 
     id: DeviceId
     model: DeviceModel
-    node: str = ""
+    node: NodeName = ""
     """The node that has it; empty where ``traits.nodes`` says which nodes reach it."""
     traits: DeviceTraits = DeviceTraits()
 
@@ -151,7 +152,7 @@ class DevicePool(msgspec.Struct, frozen=True):
     """The newest generation of one driver's pool."""
 
     driver: str
-    name: str
+    name: Value
     generation: int
     devices: tuple[Device, ...]
     """In the order of the slices' names, then as listed."""
@@ -160,22 +161,22 @@ class DevicePool(msgspec.Struct, frozen=True):
     complete: bool = True
     """Whether all slices of the generation are there. If not, no claim gets its devices, and nobody gets all devices of
     a node that reaches it."""
-    problem: str = ""
+    problem: Sentence = ""
     """Why the pool cannot be used (a device name twice); empty where it can."""
 
 
 class DeviceSelector(msgspec.Struct, frozen=True, cache_hash=True):
     """A CEL expression over a device."""
 
-    expression: str
+    expression: Expression
 
 
 class DeviceClass(msgspec.Struct, frozen=True):
     """A DeviceClass."""
 
-    name: str
+    name: Word
     selectors: tuple[DeviceSelector, ...] = ()
-    extended_resource: str = ""
+    extended_resource: Word = ""
     """The resource name by which pods may ask for its devices, besides ``deviceclass.resource.kubernetes.io/NAME``."""
 
 
@@ -184,9 +185,9 @@ class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
 
     name: str
     """Of an alternative: ``request/alternative``."""
-    device_class: str
+    device_class: Word
     selectors: tuple[DeviceSelector, ...] = ()
-    mode: str = EXACT_COUNT
+    mode: Word = EXACT_COUNT
     count: int = 1
     admin: bool = False
     """Administrative access: it also gets devices that are in use, and does not use them up."""
@@ -217,11 +218,11 @@ class ClaimSpec(msgspec.Struct, frozen=True, cache_hash=True):
 class AllocatedDevice(msgspec.Struct, frozen=True):
     """A device that a claim has (one result of an allocation)."""
 
-    request: str
+    request: RequestName
     """``request`` or ``request/alternative``."""
     device: DeviceId
     admin: bool = False
-    share: str = ""
+    share: Uid = ""
     """The id of this share of a device that several claims use."""
     consumed: Quantities = ()
     """What this share takes of the device's capacity."""
@@ -241,10 +242,10 @@ class AllocationResult(msgspec.Struct, frozen=True):
 class ClaimConsumer(msgspec.Struct, frozen=True):
     """A pod, or a PodGroup, that a claim is reserved for."""
 
-    uid: str
+    uid: Uid
     name: str
-    resource: str = "pods"
-    group: str = ""
+    resource: Word = "pods"
+    group: Word = ""
     """The API group of ``resource``."""
 
 
@@ -253,7 +254,7 @@ class DeviceClaim(msgspec.Struct, frozen=True):
 
     key: str
     """``namespace/name``."""
-    uid: str
+    uid: Uid
     spec: ClaimSpec = ClaimSpec()
     allocation: AllocationResult | None = None
     """None until it has devices."""
@@ -264,7 +265,7 @@ class DeviceClaim(msgspec.Struct, frozen=True):
     ready: bool = True
     """Whether every binding condition of its devices is true."""
     deleting: bool = False
-    owner: str = ""
+    owner: Uid = ""
     """The uid of the pod, or of the native PodGroup, that it was made for; empty where it was made for none."""
     extended: bool = False
     """Whether a scheduler made it for the extended resources of its owner."""

@@ -6,6 +6,7 @@ import msgspec
 
 from vsched.model import words
 from vsched.model.claims.devices import AllocationResult, ClaimConsumer
+from vsched.model.marks import Sentence, Uid
 
 NOT_HAD = words.NOT_HAD
 """How the message about a placement begins that was given back, with everything that its gang had reserved."""
@@ -16,7 +17,7 @@ class VolumeChoice(msgspec.Struct, frozen=True):
 
     claim: str
     """``namespace/name``."""
-    uid: str
+    uid: Uid
     volume: str = ""
     """The static volume that it gets; empty: a volume is made on the pod's node."""
 
@@ -26,7 +27,7 @@ class DeviceChoice(msgspec.Struct, frozen=True):
 
     claim: str
     """``namespace/name``; empty for the claim that is made for the extended resources of the pod."""
-    uid: str
+    uid: Uid
     """Empty for the claim that is made."""
     allocation: AllocationResult
     """The results of the claim that is made have the name of the extended resource as their ``request``: the requests
@@ -58,10 +59,10 @@ class ClaimRelease(msgspec.Struct, frozen=True):
 
     claim: str
     """``namespace/name``."""
-    uid: str
+    uid: Uid
     device: bool
     """True for a ResourceClaim (allocation and reservations are removed), False for a PersistentVolumeClaim (the node
     selected for it is)."""
     job: str
     """The key of the job whose pods wait."""
-    reason: str = ""
+    reason: Sentence = ""

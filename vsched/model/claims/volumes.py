@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model.marks import NodeName, Opaque, Uid, Value, Word
 from vsched.model.pods.shape import NodeTerm, Selector
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -17,12 +18,12 @@ class VolumeClaim(msgspec.Struct, frozen=True):
 
     key: str
     """``namespace/name``."""
-    uid: str
+    uid: Uid
     storage_class: str = ""
     """Empty where it names none."""
     request: int = 0
     """Bytes."""
-    modes: tuple[str, ...] = ()
+    modes: tuple[Word, ...] = ()
     """Access modes."""
     block: bool = False
     """Whether the volume is a block device; otherwise it is a file system."""
@@ -32,12 +33,12 @@ class VolumeClaim(msgspec.Struct, frozen=True):
     bound yet."""
     bound: bool = False
     """Whether the binding is complete (``spec.volumeName`` and the annotation ``bind-completed``)."""
-    selected_node: str = ""
+    selected_node: NodeName = ""
     """The node for which a volume is being made; empty where none was chosen."""
     lost: bool = False
     """Whether its phase is ``Lost``: the volume is gone."""
     deleting: bool = False
-    owner: str = ""
+    owner: Uid = ""
     """The uid of the pod that it was made for (a generic ephemeral volume); empty where there is none."""
     allocated: int = 0
     """``status.allocatedResources``, bytes: more than ``request`` while the volume grows; for arbitration alone."""
@@ -52,20 +53,20 @@ class Volume(msgspec.Struct, frozen=True):
     storage_class: str = ""
     capacity: int = 0
     """Bytes."""
-    modes: tuple[str, ...] = ()
+    modes: tuple[Word, ...] = ()
     block: bool = False
     available: bool = True
     """Whether its phase is ``Available`` (or not set yet) and it is not being deleted, so that a claim may get it."""
     claim: str = ""
     """``claimRef`` as ``namespace/name``; empty where nobody has it."""
-    claim_uid: str = ""
+    claim_uid: Uid = ""
     """The uid in ``claimRef``; empty for a volume that an administrator reserved for a claim by name."""
     affinity: tuple[NodeTerm, ...] | None = None
     """``nodeAffinity.required``: any one term must hold; None where every node reaches the volume."""
-    labels: dict[str, str] = {}
+    labels: dict[str, Value] = {}
     driver: str = ""
     """The CSI driver, or that which a volume of an in-tree plugin is migrated to; empty for other volumes."""
-    handle: str = ""
+    handle: Opaque = ""
     """The driver's name of the volume."""
     attributes_class: str = ""
     """``spec.volumeAttributesClassName``."""
@@ -117,7 +118,7 @@ class Attachment(msgspec.Struct, frozen=True):
     """A VolumeAttachment: a volume that is attached to a node, or is being attached or detached."""
 
     name: str
-    node: str
+    node: NodeName
     driver: str
     volume: str = ""
     """The PersistentVolume."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model.marks import Word
+
 
 class NpuTemplate(msgspec.Struct, frozen=True):
     """A part that an NPU may be divided into."""
 
-    name: str
+    name: Word
     """``vir05_1c_16g``."""
     memory: int
     """MiB."""
@@ -21,7 +23,7 @@ class NpuTemplate(msgspec.Struct, frozen=True):
 class NpuChip(msgspec.Struct, frozen=True):
     """A model of NPUs."""
 
-    name: str
+    name: Word
     """As its resource is named: ``Ascend910B3``."""
     memory: int
     """MiB: the most that pods may ask for to get a whole one."""

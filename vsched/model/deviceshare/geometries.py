@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched.model.marks import Word
+
 DIGITS_MAX = 3
 """Of positions."""
 
@@ -19,7 +21,7 @@ DIGITS_MAX = 3
 class MigProfile(msgspec.Struct, frozen=True):
     """Equal instances of a geometry."""
 
-    name: str
+    name: Word
     """``2g.10gb``."""
     memory: int
     """MiB of each."""
@@ -30,7 +32,7 @@ class MigProfile(msgspec.Struct, frozen=True):
 class MigGeometry(msgspec.Struct, frozen=True, cache_hash=True):
     """One way to divide a GPU."""
 
-    group: str
+    group: Word
     """Its name, unique among the geometries of a model."""
     profiles: tuple[MigProfile, ...]
 
@@ -45,7 +47,7 @@ class MigGeometry(msgspec.Struct, frozen=True, cache_hash=True):
 class ModelGeometries(msgspec.Struct, frozen=True):
     """The geometries of some models of GPUs, in the order in which a GPU that nobody uses takes them."""
 
-    models: tuple[str, ...]
+    models: tuple[Word, ...]
     """Parts of the names of types: ``A100-SXM4-40GB`` is meant for ``NVIDIA-A100-SXM4-40GB``."""
     geometries: tuple[MigGeometry, ...]
 

@@ -13,6 +13,7 @@ import msgspec
 
 from vsched.model.deviceshare.chips import DEFAULT_CHIPS, KnownChips
 from vsched.model.deviceshare.geometries import DEFAULT_GEOMETRIES, KnownGeometries
+from vsched.model.marks import NodeName, Opaque, Uid, Value, Word
 
 WHOLE = 1000
 """Thousandths of a whole device."""
@@ -60,8 +61,8 @@ class SharedDevice(msgspec.Struct, frozen=True):
 
     index: int
     """Its number on the node; unique among the devices of its kind."""
-    uuid: str = ""
-    type: str = ""
+    uuid: Opaque = ""
+    type: Word = ""
     """The model as the device plugin names it: ``NVIDIA-Tesla V100-SXM2-32GB``."""
     memory: int = 0
     """MiB; 0 where that is not known, and memory does not count."""
@@ -78,9 +79,9 @@ class SharedDevice(msgspec.Struct, frozen=True):
 class NodeDevices(msgspec.Struct, frozen=True):
     """The devices of one kind on one node."""
 
-    node: str
-    kind: str = DeviceKind.VGPU
-    mode: str = ""
+    node: NodeName
+    kind: Word = DeviceKind.VGPU
+    mode: Word = ""
     """How they are divided: ``hami-core``, ``mig``, ``mps``; empty where that is not said."""
     devices: tuple[SharedDevice, ...] = ()
     """Sorted by index."""
@@ -102,26 +103,26 @@ class DeviceAsk(msgspec.Struct, frozen=True):
 class SharedDeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
     """What a pod asks of shared devices. Part of its shape, so that pods of equal requests share masks and scores."""
 
-    kind: str
+    kind: Word
     asks: tuple[DeviceAsk, ...]
     """By container that asks for any, in the order of the pod; they hold it together."""
     containers: tuple[int, ...] = ()
     """The position of each of these containers in the pod."""
-    types: tuple[str, ...] = ()
+    types: tuple[Word, ...] = ()
     """Only devices whose type has one of these words in it, capitals or not; empty for any."""
-    other_types: tuple[str, ...] = ()
+    other_types: tuple[Word, ...] = ()
     """No device whose type has one of these words in it. Where there are ``types``, these do not count."""
-    uuids: tuple[str, ...] = ()
+    uuids: tuple[Opaque, ...] = ()
     """Only these devices; empty for any."""
-    other_uuids: tuple[str, ...] = ()
+    other_uuids: tuple[Opaque, ...] = ()
     """None of these devices."""
-    mode: str = ""
+    mode: Word = ""
     """Only nodes whose devices are divided so; empty for any."""
-    chip: str = ""
+    chip: Word = ""
     """Of NPUs: only those of exactly this model."""
     spread: bool = False
     """Whether it accepts no device that another pod of its job uses."""
-    problem: str = ""
+    problem: Word = ""
     """Why no device can be given for it: what does not go together in what the pod asks for. Such a pod waits."""
 
 
@@ -133,8 +134,8 @@ class HeldPart(msgspec.Struct, frozen=True):
     thousandths: int = 0
     memory: int = 0
     """MiB as the pod asked for it; an instance of MIG may have more."""
-    uuid: str = ""
-    instance: str = ""
+    uuid: Opaque = ""
+    instance: Word = ""
     """Of a device that is divided by MIG: the geometry and the position in it (``group2-3``)."""
 
 
@@ -145,16 +146,16 @@ HeldParts = tuple[tuple[HeldPart, ...], ...]
 class DevicePod(msgspec.Struct, frozen=True):
     """A pod that holds devices of its node."""
 
-    uid: str
+    uid: Uid
     name: str
     """Namespace and name."""
-    kind: str
+    kind: Word
     parts: HeldParts
     leaving: bool = False
     """Whether it is terminating, so that its devices come free."""
     job: str = ""
     """The key of its job; empty for a pod without one."""
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, Value], ...] = ()
     """Sorted."""
 
 

@@ -26,8 +26,9 @@ from vsched.model.dump.placed import PlacedParts, placed_parts, placed_pods
 from vsched.model.dump.tables import Numbered, Parts, Piece, pieces, records
 from vsched.model.history.holding import held_by
 from vsched.model.history.records import NO_HISTORY, HistoryRecord, UsageHistory, history_of
-from vsched.model.jobs.job import Job, JobSpec, Judgement, phases_of
+from vsched.model.jobs.job import Job, Judgement, phases_of
 from vsched.model.jobs.runs import runs_of
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import PodLabels, Selector, Shape, ShapeTable

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.task import Task
 from vsched.model.shared import shared
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -23,17 +23,11 @@ from vsched.model.amounts.resources import (
     subtract,
     without_zeros,
 )
-from vsched.model.jobs.budget import JobBudget
-from vsched.model.jobs.native import NativeGroup
-from vsched.model.jobs.task_topology import TaskTopology
+from vsched.model.jobs.kinds import WaitingJob, waiting_job
+from vsched.model.jobs.spec import USER, USER_CHARACTERS, JobSpec
 from vsched.model.pods.status import HOLDS, READY, Phase, Status
 from vsched.model.pods.task import Task
-from vsched.model.queues.evictions import NO_TERMS, EvictionTerms, Preemptibility
-from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import have_minima
-
-if TYPE_CHECKING:
-    from vsched.model.jobs.kinds import WaitingJob
 
 _ALLOCATED, _BINDING, _BOUND, _RUNNING, _SUCCEEDED, _PENDING = (
     Status.ALLOCATED,
@@ -46,109 +40,8 @@ _ALLOCATED, _BINDING, _BOUND, _RUNNING, _SUCCEEDED, _PENDING = (
 """Looked up once: members of enumerations take long to look up in Python 3.11."""
 
 
-class Condition(msgspec.Struct, frozen=True):
-    """A condition of a PodGroup, without the fields that change with each write."""
-
-    kind: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    since: float = 0.0
-    """Its ``lastTransitionTime``, seconds since the epoch; 0 for a condition that begins now."""
-
-
-USER = "vsched.io/user"
-"""The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that names the
-user of the work. Daemons that are told of another key (``--user-key``) read objects as if they used this one."""
 NO_REQUEST: Vector = {}
 GATED = attrgetter("gated")
-USER_CHARACTERS = 64
-"""Longer names of users are cut."""
-STATED = frozenset({"Scheduled", "Unschedulable"})
-"""Condition types of which at most one is true at a time."""
-
-
-class JobSpec(msgspec.Struct, frozen=True, gc=False):
-    """The content of a PodGroup object."""
-
-    namespace: str
-    name: str
-    uid: str = ""
-    created: float = 0.0
-    queue: str = "default"
-    min_member: int = 0
-    min_task_member: tuple[tuple[str, int], ...] = ()
-    min_resources: Amounts | None = None
-    priority_class: str = ""
-    phase: str = Phase.PENDING
-    written_phase: str = ""
-    """The phase that the object still has while the write of ``phase`` is under way; empty if they agree."""
-    conditions: tuple[Condition, ...] = ()
-    running: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    preemptable: bool | None = None
-    annotations: tuple[tuple[str, str], ...] = ()
-    waiting_seconds: float | None = None
-    """The longest time it should wait (``volcano.sh/sla-waiting-time``), seconds; None where it states none."""
-    budget: JobBudget | None = None
-    """How many of its pods may be unavailable (``volcano.sh/jdb-*``); None where it states none."""
-    quota_request: tuple[tuple[str, int], ...] = ()
-    """Entries of ``minResources`` that only quotas use (``limits.cpu``; ``requests.cpu`` as ``cpu``); base units."""
-    implicit: bool = False
-    """Whether the job stands for pods of ours without a PodGroup; then there is no object to write to."""
-    made: bool = False
-    """Whether vsched made the PodGroup for pods that named none; it only records what the pods and workload state."""
-    written_for: str = ""
-    """The Volcano Job whose controller writes this PodGroup, so that changes belong there; empty for none."""
-    expected: float = 0.0
-    """Expected run time of pods that state none (annotation ``EXPECTED_DURATION``), seconds; 0 where not stated."""
-    wall_time: float = 0.0
-    """For how long it may run by its own statement (annotation ``WALL_TIME``), seconds; 0 where not stated."""
-    unsupported: str = ""
-    """The unsupported feature that it requires; empty where there is none."""
-    topology: NetworkTopology | None = None
-    """How close its pods have to be; None where it does not say."""
-    sub_groups: tuple[SubGroupPolicy, ...] = ()
-    """How its pods form sub-groups; a pod belongs to the first policy that concerns it."""
-    task_topology: TaskTopology | None = None
-    """Which of its roles should share nodes; None where it does not say."""
-    wishes: tuple[str, ...] = ()
-    """Notes on unsupported features that it prefers: that they have no effect."""
-    class_only_named: bool = False
-    """Whether its pods have priorities of their own, so that the named PriorityClass need not exist."""
-    terms: EvictionTerms = NO_TERMS
-    """What it states about evictions."""
-    preemptibility: Preemptibility | None = None
-    """Which of its pods may be evicted for others; None where it does not say."""
-    checkpoint: float = 0.0
-    """When all of it last saved its work (annotation ``LAST_CHECKPOINT``), seconds since the epoch; 0 without one."""
-    native: NativeGroup | None = None
-    """What a native PodGroup says besides; None for all other jobs."""
-    barred: tuple[str, ...] = ()
-    """Keys of jobs that it evicts nothing of for now, because they took from each other in turn."""
-    gang: str = ""
-    """The owner that its pods were found by, as ``JobSet train``; empty where they were not found by owners."""
-    made_for: str = ""
-    """What its PodGroup was made for, as ``ReplicaSet web-5d9``; empty where somebody named the PodGroup."""
-    said_by_pods: tuple[str, ...] = ()
-    """Annotations that its pods have themselves, of those that say how the job is scheduled: they go before those of
-    the owner. Of jobs whose PodGroup follows from pods and their owner."""
-
-    @property
-    def follows(self) -> bool:
-        """Whether its PodGroup follows from pods and their owner, so that changes belong there."""
-        return self.implicit or self.made
-
-    @property
-    def scheduling_condition(self) -> Condition | None:
-        """The condition that says whether it was scheduled; None without one."""
-        return next((one for one in self.conditions if one.kind in STATED), None)
-
-    @property
-    def leaves_whole(self) -> bool:
-        """Whether its pods are evicted together or not at all (``disruptionMode`` of native PodGroups)."""
-        return self.native is not None and self.native.whole
 
 
 class Judgement(NamedTuple):
@@ -170,6 +63,7 @@ class Job:
     """One PodGroup with its tasks and the sums over them."""
 
     __slots__ = (
+        "_waiting_job",
         "allocated",
         "asked",
         "awaiting",
@@ -190,7 +84,6 @@ class Job:
         "tasks",
         "unplaceable",
         "unsupported",
-        "waiting_job",
     )
 
     def __init__(self, key: str, spec: JobSpec, judgement: Judgement = PLAIN) -> None:
@@ -219,8 +112,8 @@ class Job:
         self.asked = 0
         """Tasks that were asked to end by themselves."""
         self.frozen = False
-        self.waiting_job: WaitingJob | Literal[False] | None = False
-        """What ``kinds.waiting_job`` has found of it; False before it was asked."""
+        self._waiting_job: WaitingJob | Literal[False] | None = False
+        """False before it was asked."""
 
     def clone(self) -> Job:
         """A copy that may be changed; it shares the tasks, which never change."""
@@ -233,7 +126,7 @@ class Job:
         other.best_effort, other.gated, other.unplaceable = self.best_effort, self.gated, self.unplaceable
         other.claiming, other.asked = self.claiming, self.asked
         other.frozen = False
-        other.waiting_job = False
+        other._waiting_job = False
         return other
 
     def put(self, task: Task) -> None:
@@ -347,6 +240,27 @@ class Job:
         if self.spec.phase == Phase.PENDING or self.awaiting or self.unplaceable:
             return True
         return not all(map(GATED, self.pending.values()))
+
+    @property
+    def waiting_job(self) -> WaitingJob | None:
+        """What it has in common with others, worked out once if it is frozen; None where some pod does not wait or is
+        special (it has a gate, a nominated node, or a claim), or where it has no pods and was admitted."""
+        if self.frozen and self._waiting_job is not False:
+            return self._waiting_job
+        count, found = len(self.pending), None
+        special = self.nominated or self.gated or self.awaiting or self.reserving or self.unplaceable or self.claiming
+        if count == len(self.tasks) and not special and (count or self.spec.phase in (Phase.PENDING, "")):
+            found = waiting_job(self.spec, self.priority, self.user, self.pending.values())
+        if self.frozen:
+            self._waiting_job = found
+        return found
+
+    @property
+    def tasks_in_order(self) -> tuple[Task, ...]:
+        """The tasks of a job that has a kind, in the order of ``WaitingJob.tasks``."""
+        found = self._waiting_job or self.waiting_job
+        assert found, "it has a kind"
+        return found.tasks
 
     @property
     def ready(self) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 
-from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.order import in_order
 from vsched.model.pods.shape import PodLabels, Shape
-from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 
 
@@ -52,34 +52,10 @@ class WaitingJob(NamedTuple):
         return tuple(dict.fromkeys([kind.shape for kind, _ in self.kind.tasks]))
 
 
-def waiting_job(job: Job) -> WaitingJob | None:
-    """What a job has in common with others, worked out once if it is frozen; None for a job without a kind.
-
-    That is a job of which some pod does not wait, or is special: it has a gate, a nominated node, or a claim. A job
-    without pods has a kind only as long as it waits to be admitted.
-    """
-    if not job.frozen:
-        return _waiting_job(job)
-    if job.waiting_job is False:
-        job.waiting_job = _waiting_job(job)
-    return job.waiting_job
-
-
-def tasks_of(job: Job) -> tuple[Task, ...]:
-    """The tasks of a job that has a kind, in the order of ``WaitingJob.tasks``."""
-    found = job.waiting_job or waiting_job(job)
-    assert found, "it has a kind"
-    return found.tasks
-
-
-def _waiting_job(job: Job) -> WaitingJob | None:
-    count = len(job.pending)
-    if count != len(job.tasks) or (not count and job.spec.phase not in (Phase.PENDING, "")):
-        return None
-    if job.nominated or job.gated or job.awaiting or job.reserving or job.unplaceable or job.claiming:
-        return None
-    tasks = tuple(in_order(job.pending.values()))
-    spec, by_labels = job.spec, bool(job.spec.sub_groups)
+def waiting_job(spec: JobSpec, priority: int, user: str, pods: Iterable[Task]) -> WaitingJob:
+    """What a job has in common with others, from what it states and its pods."""
+    tasks = tuple(in_order(pods))
+    by_labels = bool(spec.sub_groups)
     runs: list[tuple[WaitingPodKind, int]] = []
     for task in tasks:
         kind = _pod_kind(task, by_labels)
@@ -90,7 +66,7 @@ def _waiting_job(job: Job) -> WaitingJob | None:
     plain = msgspec.structs.replace(
         spec, name="", uid="", created=0.0, conditions=(), written_phase="", written_for="", gang="", made_for=""
     )
-    return WaitingJob(JobKind(plain, job.priority, job.user, tuple(runs)), tasks)
+    return WaitingJob(JobKind(plain, priority, user, tuple(runs)), tasks)
 
 
 def _pod_kind(task: Task, by_labels: bool) -> WaitingPodKind:

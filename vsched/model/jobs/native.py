@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched.model.marks import Sentence, Uid, Word
+
 API_GROUP = "scheduling.k8s.io"
 OLDEST_VERSION = "v1alpha2"
 """In this version of the API nothing of a group changes, and its pods may have other priorities than the group."""
@@ -36,8 +38,8 @@ class ChildGroup(msgspec.Struct, frozen=True):
     """A PodGroup, or a CompositePodGroup below the root, of a composite job: what its status is written by."""
 
     name: str
-    uid: str = ""
-    version: str = ""
+    uid: Uid = ""
+    version: Word = ""
     generation: int = 0
     minimum: int = 1
     """So many of its pods, or of the groups right below it, have to be scheduled."""
@@ -45,9 +47,9 @@ class ChildGroup(msgspec.Struct, frozen=True):
     composite: bool = False
     parent: str = ""
     """The CompositePodGroup it belongs to."""
-    reason: str = ""
+    reason: Word = ""
     """Of the condition in its object, with its message and its ``lastTransitionTime``."""
-    message: str = ""
+    message: Sentence = ""
     since: float = 0.0
     gang: bool = False
     topology: str = ""
@@ -57,7 +59,7 @@ class ChildGroup(msgspec.Struct, frozen=True):
 class NativeGroup(msgspec.Struct, frozen=True):
     """What the object of a native job says that PodGroups of Volcano cannot say."""
 
-    version: str = ""
+    version: Word = ""
     """The API version it was read in."""
     generation: int = 0
     started: bool = False
@@ -73,7 +75,7 @@ class NativeGroup(msgspec.Struct, frozen=True):
     """``spec.priority``; None where the API server filled in none."""
     preempts: bool = True
     """False for ``preemptionPolicy: Never``."""
-    invalid: str = ""
+    invalid: Sentence = ""
     """Why a tree of groups cannot be used; empty where it can."""
     children: tuple[ChildGroup, ...] = ()
     """The groups below a CompositePodGroup, parents before their children."""

@@ -7,6 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from vsched.model import words
+from vsched.model.marks import Sentence, Word
 
 CONSUMES = "autoscaling.x-k8s.io/consume-provisioning-request"
 """The annotation of pods that use what a request provisioned: its name."""
@@ -25,9 +26,9 @@ class Provisioning(msgspec.Struct, frozen=True):
 
     request: str
     """Its name; it is in the namespace of the gang."""
-    class_name: str
+    class_name: Word
     state: Literal["asked", "provisioned", "failed", "given-up"] = "asked"
-    message: str = ""
+    message: Sentence = ""
     """What the autoscaler says."""
     attempt: int = 1
     evict_from: float = 0.0

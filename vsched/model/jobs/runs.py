@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from vsched.model.jobs.job import Condition, Job
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import Condition
 
 WALL_TIME_OVER = "WallTimeOver"
 """The condition of a PodGroup whose job was ended because its wall time was over."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from vsched.model.marks import NodeName
 from vsched.model.nodes.table import Mask, NodeStatics
 
 
 class NodeMask(msgspec.Struct, frozen=True):
     """Some nodes, by name; the others belong to other schedulers, or to other shards of this one."""
 
-    nodes: tuple[str, ...]
+    nodes: tuple[NodeName, ...]
     """Sorted."""
     hard: bool = True
     """Whether pods go to these nodes alone; else they go to others only where none of these has room."""

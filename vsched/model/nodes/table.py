@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vsched.model.amounts.resources import PODS, ResourceAxis
+from vsched.model.marks import NodeName, Value, Word
 from vsched.model.memo import Memo
 from vsched.model.nodes.changes import RowChanges
 from vsched.model.nodes.usage import UsageTable
@@ -37,7 +38,7 @@ class Taint(msgspec.Struct, frozen=True):
 
     key: str
     value: str = ""
-    effect: str = "NoSchedule"
+    effect: Word = "NoSchedule"
 
     @property
     def text(self) -> str:
@@ -48,8 +49,8 @@ class Taint(msgspec.Struct, frozen=True):
 class NodeAttributes(msgspec.Struct, frozen=True):
     """The attributes of one node that static filters use."""
 
-    name: str
-    labels: dict[str, str]
+    name: NodeName
+    labels: dict[str, Value]
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     images: dict[str, int] = {}

@@ -8,9 +8,10 @@ from enum import StrEnum
 
 import msgspec
 
+from vsched.model.marks import NodeName, Resource, Uid, Word
 from vsched.model.pods.shape import ZoneRequest
 
-Named = tuple[tuple[str, int], ...]
+Named = tuple[tuple[Resource, int], ...]
 """Amounts by name of a resource, sorted; base units."""
 ZoneShares = tuple[tuple[int, Named], ...]
 """What a pod holds of each zone, by the zone's number."""
@@ -43,8 +44,8 @@ class Zone(msgspec.Struct, frozen=True):
 class NodeZones(msgspec.Struct, frozen=True):
     """The zones of one node, as its NodeResourceTopology or Numatopology reports them."""
 
-    node: str
-    policy: str = ZonePolicy.NONE
+    node: NodeName
+    policy: Word = ZonePolicy.NONE
     per_pod: bool = False
     """Whether a pod is aligned as a whole; else each container by itself."""
     static_cpus: bool = True
@@ -53,14 +54,14 @@ class NodeZones(msgspec.Struct, frozen=True):
     """Sorted by number."""
     reported: float = 0.0
     """When the report was written, seconds since the epoch; 0 where it does not say."""
-    pods: tuple[tuple[str, ZoneShares], ...] | None = None
+    pods: tuple[tuple[Uid, ZoneShares], ...] | None = None
     """By uid: the pods that the report counts, and what they hold; None where it does not list them."""
 
 
 class ZonedPod(msgspec.Struct, frozen=True):
     """A pod on a node with zones that the kubelet aligns."""
 
-    uid: str
+    uid: Uid
     name: str
     """Namespace and name."""
     request: ZoneRequest

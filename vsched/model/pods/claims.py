@@ -6,6 +6,8 @@ from functools import lru_cache
 
 import msgspec
 
+from vsched.model.marks import Uid
+
 
 class PodVolume(msgspec.Struct, frozen=True):
     """A volume of a pod that is a claim."""
@@ -27,7 +29,7 @@ class PodDevices(msgspec.Struct, frozen=True):
     """The name of the ResourceClaimTemplate; empty where the pod names a claim."""
     none: bool = False
     """Whether ``status.resourceClaimStatuses`` says that no claim is needed."""
-    group: str = ""
+    group: Uid = ""
     """The uid of the native PodGroup that has an entry like it: then the claim is reserved for the group, not for the
     pod, and one that is made from a template is made for the group. Empty for claims of the pod itself."""
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model.marks import Sentence, Word
+
 COOPERATIVE_EVICTION = "vsched.io/cooperative-eviction"
 """Annotation of pods and PodGroups: they end by themselves when asked; how long to wait for that at most."""
 ASKED = "vsched.io/EvictionRequested"
@@ -41,7 +43,7 @@ class ResponderAnswer(msgspec.Struct, frozen=True):
     """When the active responder expects to be done, seconds since the epoch; 0 where it does not say."""
     done: bool = False
     """Whether all responders are done, so that nobody saves anything any more."""
-    message: str = ""
+    message: Sentence = ""
     """What the active responder says of its progress."""
 
 
@@ -55,7 +57,7 @@ class EvictionRequest(msgspec.Struct, frozen=True):
     """When the pod was asked."""
     deadline: float
     """When it is evicted, if it still runs."""
-    action: str = ""
+    action: Word = ""
     beneficiary: str = ""
     """Key of the job that gets the room; empty where there is none."""
     expected: float = 0.0

@@ -14,6 +14,7 @@ import msgspec
 
 from vsched.model.amounts.resources import Amounts
 from vsched.model.deviceshare.records import SharedDeviceRequest
+from vsched.model.marks import Address, NodeName, Resource, Value, Word
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,40}")
 _INT64 = 1 << 63
@@ -23,9 +24,9 @@ class Requirement(msgspec.Struct, frozen=True):
     """One expression of a label selector: key, operator, values."""
 
     key: str
-    operator: str
+    operator: Word
     """In, NotIn, Exists, DoesNotExist, Gt or Lt."""
-    values: tuple[str, ...] = ()
+    values: tuple[Value, ...] = ()
 
 
 class Selector(msgspec.Struct, frozen=True, cache_hash=True):
@@ -82,9 +83,9 @@ class Toleration(msgspec.Struct, frozen=True):
     """A toleration of node taints; an empty key with Exists tolerates everything, an empty effect all effects."""
 
     key: str = ""
-    operator: str = "Equal"
+    operator: Word = "Equal"
     value: str = ""
-    effect: str = ""
+    effect: Word = ""
 
     def tolerates(self, key: str, value: str, effect: str) -> bool:
         """Whether this toleration covers the taint ``key=value:effect``."""
@@ -100,16 +101,16 @@ class Toleration(msgspec.Struct, frozen=True):
 class Rules(msgspec.Struct, frozen=True, cache_hash=True):
     """The placement rules of a pod that depend on node attributes only; masks are cached by this value."""
 
-    node_name: str = ""
+    node_name: NodeName = ""
     """The node that ``spec.affinity`` pins by name field; a bound pod's ``spec.nodeName`` is not a rule."""
-    node_selector: tuple[tuple[str, str], ...] = ()
+    node_selector: tuple[tuple[str, Value], ...] = ()
     required: tuple[NodeTerm, ...] | None = None
     """Any one term must hold; None where the pod has no required node affinity."""
     preferred: tuple[tuple[int, NodeTerm], ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     revocable: bool = False
     """Whether it may use nodes of revocable zones (``volcano.sh/revocable-zone``)."""
-    refused: tuple[str, ...] = ()
+    refused: tuple[NodeName, ...] = ()
     """Sorted names of the nodes for which admission refused the pod's binding: they are left out for a while."""
 
 
@@ -150,8 +151,8 @@ class HostPort(msgspec.Struct, frozen=True):
     """A port of the host; ``0.0.0.0`` means every address."""
 
     port: int
-    protocol: str = "TCP"
-    ip: str = "0.0.0.0"
+    protocol: Word = "TCP"
+    ip: Address = "0.0.0.0"
 
 
 class ScoringStrategy(msgspec.Struct, frozen=True):
@@ -159,14 +160,14 @@ class ScoringStrategy(msgspec.Struct, frozen=True):
 
     most: bool
     """True: fuller nodes are better. False: emptier ones."""
-    weights: tuple[tuple[str, int], ...]
+    weights: tuple[tuple[Resource, int], ...]
     """Weights by resource, or by a prefix of its name and a star; sorted. Other resources do not count."""
 
 
 class ZoneRequest(msgspec.Struct, frozen=True, cache_hash=True):
     """What a Guaranteed pod with whole cpus asks of NUMA zones."""
 
-    policy: str = ""
+    policy: Word = ""
     """The policy that it requires of nodes (``volcano.sh/numa-topology-policy``); empty where it requires none."""
     containers: tuple[Amounts, ...] = ()
     """What each of its containers asks for that has whole cpus; they hold it together."""
@@ -180,7 +181,7 @@ class PodLabels(msgspec.Struct, frozen=True, cache_hash=True):
     """Namespace and labels of a pod, interned; selectors of other pods match them."""
 
     namespace: str
-    pairs: tuple[tuple[str, str], ...]
+    pairs: tuple[tuple[str, Value], ...]
 
 
 class Shape(msgspec.Struct, frozen=True, eq=False):
@@ -206,7 +207,7 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     """Whether it requests nothing except ``pods``; the action backfill places such pods."""
     burst: tuple[int, int] = (0, 0)
     """Milli-cores and bytes of its limits beyond its requests; 0 where it has no limit."""
-    limits: tuple[tuple[str, int], ...] = ()
+    limits: tuple[tuple[Resource, int], ...] = ()
     """Sums of its containers' limits by the names of quotas (``limits.cpu``), sorted; base units."""
     zones: ZoneRequest | None = None
     """What it asks of NUMA zones; None for pods that the kubelet does not align."""

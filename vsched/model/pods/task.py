@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model.marks import ListedDevices, NodeName, Sentence, Uid, Word
 from vsched.model.pods.claims import PodClaims
 from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.shape import PodLabels, Shape
@@ -17,7 +18,7 @@ from vsched.model.pods.status import Status
 class Task(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One pod. ``uid`` is its identity; everything else may change with the next record."""
 
-    uid: str
+    uid: Uid
     namespace: str
     name: str
     job: str
@@ -25,19 +26,19 @@ class Task(msgspec.Struct, frozen=True, eq=False, gc=False):
     shape: Shape
     labels: PodLabels
     status: Status
-    node: str = ""
+    node: NodeName = ""
     priority: int = 1
     created: float = 0.0
     """Seconds since the epoch, the API server's creation time stamp."""
     role: str = ""
     gated: bool = False
     """Whether it has a scheduling gate, or is pending with unsupported requirements; it is not placed then."""
-    nominated: str = ""
+    nominated: NodeName = ""
     preemptable: bool = True
     preempts: bool = True
     """False for ``preemptionPolicy: Never``."""
     priority_class: str = ""
-    condition: str = ""
+    condition: Sentence = ""
     """Reason and message of its ``PodScheduled=False`` condition, so that only changes are written."""
     started: float = 0.0
     """When its node started it (``status.startTime``), seconds since the epoch; 0 where that is not known."""
@@ -67,15 +68,15 @@ class Task(msgspec.Struct, frozen=True, eq=False, gc=False):
     finished: float = 0.0
     """When the last of its containers ended, seconds since the epoch; 0 until all have, or where that is not known."""
 
-    unsupported: str = ""
+    unsupported: Sentence = ""
     """The unsupported feature that it requires; empty where there is none."""
     claims: PodClaims | None = None
     """Its volume claims and resource claims; None where it has none."""
     group: str = ""
     """The native PodGroup (``spec.schedulingGroup``) that it names; empty where it names none."""
-    zones: str = ""
+    zones: Word = ""
     """What it was given of NUMA zones when it was bound, as its annotation ``volcano.sh/topology-decision`` says."""
-    devices: str = ""
+    devices: ListedDevices = ""
     """The shared devices that it was given, as its annotation ``volcano.sh/vgpu-ids-new`` or ``volcano.sh/gpu-index``
     says."""
     checkpoint: float = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vsched.model.amounts.resources import NOTHING, Amounts
+from vsched.model.marks import Uid, Value, Word
 from vsched.model.queues.evictions import NO_TERMS, EvictionTerms
 from vsched.model.queues.limits import NO_JOB_LIMITS, QueueJobLimits
 
@@ -19,18 +20,18 @@ ROOT = "root"
 class NodeGroups(msgspec.Struct, frozen=True):
     """A queue's affinity and anti-affinity to node groups (``spec.affinity``)."""
 
-    required: tuple[str, ...] = ()
-    preferred: tuple[str, ...] = ()
+    required: tuple[Value, ...] = ()
+    preferred: tuple[Value, ...] = ()
     """In order of preference."""
-    anti_required: tuple[str, ...] = ()
-    anti_preferred: tuple[str, ...] = ()
+    anti_required: tuple[Value, ...] = ()
+    anti_preferred: tuple[Value, ...] = ()
 
 
 class Queue(msgspec.Struct, frozen=True):
     """A Queue object."""
 
     name: str
-    uid: str = ""
+    uid: Uid = ""
     created: float = 0.0
     weight: int = 1
     capability: Amounts = NOTHING
@@ -46,10 +47,10 @@ class Queue(msgspec.Struct, frozen=True):
     priority: int = 0
     """``spec.priority``, else the value of the queue's priority class, else 0."""
     parent: str = ""
-    state: str = OPEN
+    state: Word = OPEN
     annotations: tuple[tuple[str, str], ...] = ()
     affinity: NodeGroups | None = None
-    group_limits: tuple[tuple[str, Amounts], ...] | None = ()
+    group_limits: tuple[tuple[Value, Amounts], ...] | None = ()
     """What it may hold on each node group, zeros kept (``volcano.sh/nodegroup-resource-limits``).
 
     None where the annotation is invalid; then no pod of the queue may be placed.
@@ -89,6 +90,6 @@ class Namespace(msgspec.Struct, frozen=True):
     name: str
     weight: int = 1
     """The largest valid ``volcano.sh/namespace.weight`` of its ResourceQuotas, else 1."""
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, Value], ...] = ()
     queue: str = ""
     """The default queue by annotation; empty where there is none."""

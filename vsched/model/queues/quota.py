@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from vsched.model.amounts.resources import CPU, MEMORY
+from vsched.model.marks import Resource
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -18,9 +19,9 @@ _ENDED = (Status.SUCCEEDED, Status.FAILED)
 class QuotaLine(msgspec.Struct, frozen=True):
     """One resource that a quota limits; base units of the resource."""
 
-    name: str
+    name: Resource
     """The name in the quota, such as ``requests.cpu``."""
-    resource: str
+    resource: Resource
     """The counted resource: the plain name for requests (``cpu``), else the name itself (``limits.cpu``)."""
     hard: int
     used: int

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from vsched.model.marks import Opaque, Uid
 from vsched.model.pods.shape import Selector
 
 
@@ -16,7 +17,7 @@ class Member(msgspec.Struct, frozen=True):
     is_node: bool
     """Whether it names nodes; else it names one HyperNode, by ``name``."""
     name: str = ""
-    pattern: str = ""
+    pattern: Opaque = ""
     """A regular expression that nodes' names match (RE2 syntax, found anywhere in the name)."""
     labels: Selector | None = None
     """A selector of nodes' labels."""
@@ -26,7 +27,7 @@ class HyperNode(msgspec.Struct, frozen=True):
     """A HyperNode as its object says."""
 
     name: str
-    uid: str = ""
+    uid: Uid = ""
     tier: int = 0
     """How close its nodes are: smaller is closer."""
     tier_name: str = ""

@@ -20,7 +20,6 @@ from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.kernels.topology.spelling import without_patterns
 from vsched.model.anonymous.names import Pseudonyms, anonymised
-from vsched.model.anonymous.records import RULES
 from vsched.model.anonymous.rules import Renaming
 from vsched.model.anonymous.snapshot import renamed_snapshot
 from vsched.model.claims.devices import DeviceModel, Version
@@ -119,7 +118,7 @@ def anonymous(recording: Recording, registry: Registry) -> Recording:
     recording = replace(recording, snapshot=replace(snapshot, topology=spelt_out))
 
     def under(names: Pseudonyms) -> tuple[Recording, CycleReport | None]:
-        renaming = Renaming(names, RULES)
+        renaming = Renaming(names)
         made = replace(
             recording,
             snapshot=renamed_snapshot(renaming, recording.snapshot, selects),

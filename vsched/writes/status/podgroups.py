@@ -15,7 +15,8 @@ from vsched.clock import Clock
 from vsched.framework.reports.closing import NOTICE
 from vsched.mirror.resources import PODGROUPS
 from vsched.model.jobs.advice import WOULD_START, about, headline_of, is_overtaken
-from vsched.model.jobs.job import Condition, Job, JobSpec
+from vsched.model.jobs.job import Job
+from vsched.model.jobs.spec import Condition, JobSpec
 from vsched.model.plan import JobOutcome
 from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot

@@ -10,8 +10,8 @@ from tests.support.plans import NOW, manifests, mirror
 from vsched.cli.plan.buy import words
 from vsched.cli.plan.buy.karpenter import node_pools
 from vsched.errors import BadInput
+from vsched.explain.edits.nodes import PoolNode
 from vsched.explain.menu.records import OfferedPool
-from vsched.mirror.whatif.edits import PoolNode
 from vsched.model.frozen import freeze
 from vsched.model.nodes.table import Taint
 from vsched.model.snapshot import Snapshot

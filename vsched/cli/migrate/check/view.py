@@ -39,7 +39,9 @@ def _parts(report: MigrationReport, look: Look) -> Iterator[RenderableType]:
 
 
 def _table(findings: list[Finding], look: Look) -> Table:
-    table = columned(["what", "verdict", "count", "says"], unicode=look.unicode, giving={"what", "says"})
+    table = columned(
+        ["what", "verdict", "count", "says"], unicode=look.unicode, giving={"what", "says"}, numbers={"count"}
+    )
     for one in findings:
         verdict = Text(one.verdict, style=STYLES[one.verdict])
         table.add_row(Text(one.what), verdict, "" if one.count is None else str(one.count), Text(one.says))

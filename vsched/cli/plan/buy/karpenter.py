@@ -9,9 +9,9 @@ import msgspec
 
 from vsched.cli.plan.buy import words
 from vsched.errors import BadInput, BadQuantity, why_unreadable
+from vsched.explain.edits.nodes import PoolNode
 from vsched.explain.menu.records import OfferedPool
 from vsched.mirror.ingest.node_pools import pool_of
-from vsched.mirror.whatif.edits import PoolNode
 from vsched.mirror.wire.autoscaling import NodePoolSpec
 from vsched.model.amounts.resources import parse_amount
 from vsched.model.deviceshare.records import NodeDevices

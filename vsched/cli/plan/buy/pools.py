@@ -16,10 +16,10 @@ from vsched.cli.ask.cluster import ClusterFlags, with_client
 from vsched.cli.plan.buy import words
 from vsched.cli.plan.buy.karpenter import NODE_POOL, devices_of, node_pools, pools_of
 from vsched.errors import BadInput, BadQuantity
+from vsched.explain.edits.nodes import PoolNode
 from vsched.explain.menu.records import OfferedPool
 from vsched.kernels.domains import HOSTNAME
 from vsched.mirror.ingest.deviceshare import offered_by
-from vsched.mirror.whatif.edits import PoolNode
 from vsched.model.amounts.resources import parse_amount
 from vsched.model.nodes.table import Taint
 from vsched.model.snapshot import Snapshot

@@ -45,7 +45,7 @@ def moves_text(found: Consolidated, look: Look) -> RenderableType:
     notes = [Text(f"  {note}", style="dim") for note in found.notes]
     if answer.state is not MovesState.MOVES:
         return Group(Text(words.without_moves(answer.called, answer.message)), *notes)
-    table = columned(HEADINGS, unicode=look.unicode, giving={"cost"})
+    table = columned(HEADINGS, unicode=look.unicode, giving={"cost"}, numbers={"priority"})
     for move in answer.moves:
         cost = ", ".join(_costs(move))
         table.add_row(move.pod, move.job, str(move.priority), move.node, move.to, Text(cost))

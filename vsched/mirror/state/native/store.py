@@ -26,8 +26,8 @@ from vsched.mirror.state.native.members import GroupMembers
 from vsched.mirror.state.native.subgroups import SubGroupParts, sub_groups_of
 from vsched.mirror.state.native.trees import GroupTrees
 from vsched.mirror.wire.base import NO_BYTES
-from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, native_key, native_name
+from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.task import Task
 
 

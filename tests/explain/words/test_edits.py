@@ -12,62 +12,48 @@ import pytest
 from tests.support.deviceshare import asking, pods
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from tests.support.volumes import claim, storage_capacity
-from vsched.explain.records import Change
-from vsched.explain.situation import Situation
-from vsched.explain.words import edits
-from vsched.explain.words.commands import command
-from vsched.explain.words.telling import change_of, told
-from vsched.mirror.whatif.edits import (
-    AddDevices,
-    AddNodeGroup,
-    AddNodes,
-    AddPods,
-    AddPoolNodes,
-    AddVolumes,
-    AllowDisruptions,
-    CreatePodGroup,
-    CreatePriorityClass,
-    CreateQueue,
-    CreateVolumeClaims,
-    DropRule,
-    Edit,
-    EndJobs,
-    LabelNodes,
-    LowerGuarantee,
-    OpenQueue,
-    PoolNode,
-    RemoveGates,
-    RemoveTaint,
-    SetArgument,
-    SetConsumerLimit,
-    SetDeviceAmount,
-    SetGroupLimit,
+from vsched.explain.edits.base import Edit
+from vsched.explain.edits.claims import AddDevices, AddVolumes, CreateVolumeClaims, SetStorage
+from vsched.explain.edits.every import kinds
+from vsched.explain.edits.jobs import (
     SetHighestTier,
-    SetJobLimit,
     SetJobQueue,
     SetMinMember,
     SetMinResources,
-    SetMinSubGroups,
-    SetNodeAmount,
-    SetOvercommit,
     SetPriority,
+    SetRoleMinimum,
+    SetVictimMinimum,
+)
+from vsched.explain.edits.namespaces import AllowDisruptions, SetConsumerLimit, SetQuota
+from vsched.explain.edits.nodes import (
+    AddNodes,
+    AddPoolNodes,
+    LabelNodes,
+    PoolNode,
+    RemoveTaint,
+    SetNodeAmount,
+    Uncordon,
+)
+from vsched.explain.edits.others import CreatePodGroup, CreatePriorityClass, EndJobs
+from vsched.explain.edits.pods import AddPods, RemoveGates, SetDeviceAmount, SetRequest
+from vsched.explain.edits.policy import SetArgument, SetOvercommit, SetThreshold, UseAction
+from vsched.explain.edits.queues import (
+    AddNodeGroup,
+    CreateQueue,
+    LowerGuarantee,
+    OpenQueue,
+    SetGroupLimit,
+    SetJobLimit,
     SetQueueAmount,
     SetQueueWeight,
-    SetQuota,
     SetReclaimable,
-    SetRequest,
-    SetRoleMinimum,
-    SetStorage,
-    SetSubGroupSize,
-    SetSubGroupTier,
-    SetThreshold,
-    SetVictimMinimum,
     SetWallTime,
-    Tolerate,
-    TolerateDevices,
-    Uncordon,
-    UseAction,
 )
+from vsched.explain.edits.rules import DropRule, Tolerate, TolerateDevices
+from vsched.explain.edits.subgroups import SetMinSubGroups, SetSubGroupSize, SetSubGroupTier
+from vsched.explain.records import Change
+from vsched.explain.situation import Situation, change_of
+from vsched.explain.words import edits
 from vsched.model.nodes.table import Taint
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
@@ -324,12 +310,12 @@ def snapshot() -> Snapshot:
 
 @pytest.mark.parametrize(("edit", "sentence"), [pytest.param(row[0], row[1], id=row[1]) for row in SAID])
 def test_an_edit_is_told_with_what_there_is_more_or_less_of(snapshot: Snapshot, edit: Edit, sentence: str) -> None:
-    assert told(Situation(snapshot, DEFAULT_POLICY), edit) == sentence
+    assert edit.sentence(Situation(snapshot, DEFAULT_POLICY)) == sentence
 
 
 @pytest.mark.parametrize(("edit", "part"), [pytest.param(row[0], row[2], id=row[1]) for row in SAID])
 def test_a_command_is_one_that_a_shell_takes(snapshot: Snapshot, edit: Edit, part: str) -> None:
-    line = command(snapshot, edit)
+    line = edit.command(snapshot)
     assert part in line
     assert bool(line) is bool(part), line
     for one in line.splitlines():
@@ -360,12 +346,12 @@ def test_programs_get_an_edit_back_as_it_was(edit: Edit) -> None:
     ],
 )
 def test_of_a_name_that_kubernetes_would_not_let_in_no_command_is_made(snapshot: Snapshot, edit: Edit) -> None:
-    assert command(snapshot, edit) == ""
+    assert edit.command(snapshot) == ""
 
 
 def test_lists_are_changed_as_long_as_they_are_as_they_were_seen() -> None:
     text = WORLD.replace("queue a ", "queue a required=g1,g3 antiRequired=g4,g2 ")
-    line = command(mirror(manifests(text)).snapshot(NOW), AddNodeGroup("a", "g2"))
+    line = AddNodeGroup("a", "g2").command(mirror(manifests(text)).snapshot(NOW))
     steps = json.loads(shlex.split(line)[-1])
     wanted = "/spec/affinity/nodeGroupAffinity/requiredDuringSchedulingIgnoredDuringExecution"
     avoided = "/spec/affinity/nodeGroupAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/1"
@@ -380,13 +366,13 @@ def test_lists_are_changed_as_long_as_they_are_as_they_were_seen() -> None:
 def test_limits_of_other_groups_stay_as_they_are_written() -> None:
     limits = '{"g1":{"cpu":"2","memory":"9G"},"g2":{"cpu":1}}'
     text = WORLD.replace('{"g1":{"cpu":"2"}}', limits)
-    line = command(mirror(manifests(text)).snapshot(NOW), SetGroupLimit("a", "g1", "cpu", 3000))
+    line = SetGroupLimit("a", "g1", "cpu", 3000).command(mirror(manifests(text)).snapshot(NOW))
     written = shlex.split(line)[4].partition("=")[2]
     assert json.loads(written) == {"g1": {"cpu": "3", "memory": "9G"}, "g2": {"cpu": 1}}
 
 
 def test_every_edit_there_is_has_words_and_is_in_the_table() -> None:
-    assert {type(edit) for edit, _, _ in SAID} == set(Edit.__args__)  # type: ignore[attr-defined]
+    assert {type(edit) for edit, _, _ in SAID} == set(kinds())
 
 
 PODS_MADE_AGAIN = """
@@ -397,8 +383,8 @@ job x/none min=1 pods=1 cpu=1
 
 def test_a_toleration_is_added_to_those_there_are(snapshot: Snapshot) -> None:
     world = mirror(manifests(WORLD + PODS_MADE_AGAIN)).snapshot(NOW)
-    assert '"path":"/spec/tolerations/-"' in command(world, Tolerate("x/kept", "gpu", "yes"))
-    assert '"path":"/spec/tolerations"' in command(world, Tolerate("x/none", "gpu", "yes"))
+    assert '"path":"/spec/tolerations/-"' in Tolerate("x/kept", "gpu", "yes").command(world)
+    assert '"path":"/spec/tolerations"' in Tolerate("x/none", "gpu", "yes").command(world)
 
 
 def test_pods_that_a_controller_makes_are_not_made_by_hand() -> None:
@@ -409,7 +395,7 @@ def test_pods_that_a_controller_makes_are_not_made_by_hand() -> None:
             found["metadata"]["ownerReferences"] = [owner]
     world = mirror(objects).snapshot(NOW)
     for edit in (Tolerate("x/none", "gpu", "yes"), DropRule("x/ruled", "nodeSelector"), AddPods("x/b", "b.0", 1)):
-        assert command(world, edit) == ""
+        assert edit.command(world) == ""
 
 
 MINIMUM, QUEUE = "scheduling.volcano.sh/group-min-member", "scheduling.volcano.sh/queue-name"
@@ -466,8 +452,8 @@ def test_what_a_podgroup_takes_from_its_owner_is_changed_there(
     job = made.jobs["x/b"].clone()
     job.spec = msgspec.structs.replace(job.spec, made=True, **fields)
     made.jobs["x/b"] = job  # type: ignore[index]
-    assert told(Situation(made, DEFAULT_POLICY), edit) == message
-    assert command(made, edit) == line
+    assert edit.sentence(Situation(made, DEFAULT_POLICY)) == message
+    assert edit.command(made) == line
 
 
 def test_a_pod_that_is_made_again_does_not_name_the_podgroup_that_goes_with_the_old_one() -> None:
@@ -476,9 +462,9 @@ def test_a_pod_that_is_made_again_does_not_name_the_podgroup_that_goes_with_the_
         Tolerate("x/none", "gpu", "yes"),
         "kubectl annotate --local -f - scheduling.k8s.io/group-name- -o json",
     )
-    assert nameless not in command(world, edit)
+    assert nameless not in edit.command(world)
     world.jobs["x/none"].spec = msgspec.structs.replace(world.jobs["x/none"].spec, made=True)
-    assert f"| {nameless} | kubectl replace --force -f -" in command(world, edit)
+    assert f"| {nameless} | kubectl replace --force -f -" in edit.command(world)
 
 
 @pytest.mark.parametrize(
@@ -497,7 +483,7 @@ def test_what_a_volcano_job_writes_is_changed_in_the_job(edit: Edit, part: str) 
     group = next(one for one in objects if one["kind"] == "PodGroup" and one["metadata"]["name"] == "b")
     owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
     group["metadata"]["ownerReferences"] = [owner]
-    line = command(mirror(objects).snapshot(NOW), edit)
+    line = edit.command(mirror(objects).snapshot(NOW))
     assert bool(line) is bool(part)
     assert part in line
     assert not line or line.startswith("kubectl patch jobs.batch.volcano.sh train -n x --type merge")
