@@ -1,4 +1,4 @@
-"""What time it is, as a value that can be handed around: the wall clock and the steady clock.
+"""What time it is: the wall clock and the steady clock. Nothing else asks the machine.
 
 Waiting is not here: that is the event loop's business. The deciding core gets plain numbers and never a clock.
 """
@@ -6,6 +6,8 @@ Waiting is not here: that is the event loop's business. The deciding core gets p
 from __future__ import annotations
 
 import time
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from typing import Protocol
 
 from vsched import words
@@ -23,16 +25,57 @@ class Clock(Protocol):
         ...
 
 
+CLOCK: ContextVar[Clock | None] = ContextVar("clock", default=None)
+"""The clock of this context, in place of that of the machine."""
+
+
+def now() -> float:
+    """Seconds since the epoch."""
+    found = CLOCK.get()
+    return time.time() if found is None else found.now()
+
+
+def utc_now() -> datetime:
+    """The same as a date."""
+    return datetime.fromtimestamp(now(), UTC)
+
+
+def monotonic() -> float:
+    """Seconds since some moment, never going back."""
+    found = CLOCK.get()
+    return time.monotonic() if found is None else found.monotonic()
+
+
+def perf_counter() -> float:
+    """The same, as exactly as the machine can tell; for what is measured."""
+    found = CLOCK.get()
+    return time.perf_counter() if found is None else found.monotonic()
+
+
+def thread_time() -> float:
+    """Seconds that this thread has worked; on a clock of its own a step takes no time."""
+    found = CLOCK.get()
+    return time.thread_time() if found is None else found.monotonic()
+
+
+def wakeful() -> float:
+    """Seconds since some moment, never going back; time in suspend counts, if the system supports that."""
+    found = CLOCK.get()
+    if found is not None:
+        return found.monotonic()
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
 class SystemClock:
-    """The clock of this machine."""
+    """The clock of this machine, or of this context."""
 
     __slots__ = ()
 
     def now(self) -> float:
-        return time.time()
+        return now()
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return monotonic()
 
 
 class FakeClock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vsched.lab import words as lab
 from vsched.lab.demo import words as demo
 from vsched.lab.soak import words as soak
+from vsched.lab.soak.bottle import words as bottle
 from vsched.lab.suites import words as suites
 
 SENTENCES = [
@@ -56,6 +57,34 @@ SENTENCES = [
         demo.totals(90, 40, 5, 35, "12 ms"),
         " (at most 90)   40 bound, 5 waiting, 35 finished   creation to binding 12 ms",
     ),
+    # lab/soak/bottle/words
+    (
+        bottle.command(7, 10.0, 8, 2, 60.0, " --faults config/bottle.yaml", 31.5),
+        "vsched soak --virtual --seed 7 --minutes 10 --nodes 8 --daemons 2 --pods-per-minute 60 "
+        "--faults config/bottle.yaml --until 31.500s --trace trace.log",
+    ),
+    (bottle.broken("never bound", 2), "broken: never bound, 2 times"),
+    (bottle.again("vsched soak --virtual"), "up to the moment before: vsched soak --virtual"),
+    (bottle.smaller("vsched soak --virtual"), "the same goes wrong: vsched soak --virtual"),
+    (bottle.NOTHING_PLANNED, "nothing is planned any more: whoever waits would wait for ever"),
+    (bottle.DAEMON_DIED, "daemon died"),
+    (bottle.ERROR_IN_LOG, "error in a log"),
+    (bottle.STEP_FAILED, "step failed"),
+    (bottle.NEVER_BOUND, "never bound"),
+    (bottle.PARTIAL, "partial gang"),
+    (bottle.REQUEST_FAILED, "user's request"),
+    (bottle.NOTHING_GOES_WRONG, "from now on nothing goes wrong"),
+    (bottle.SEED, "seed"),
+    (bottle.VIRTUAL_SECONDS, "virtual seconds"),
+    (bottle.PODS, "pods created, bound, finished"),
+    (bottle.STARTS, "starts of daemons"),
+    (bottle.DIGEST, "digest of the log"),
+    (bottle.ONLY_VIRTUAL, "--hours, --until, --trace, --shrink: only on virtual time (expected --virtual with them)"),
+    (
+        bottle.NOT_VIRTUAL,
+        "--virtual: expected none of --kill-every, --kills, --shards, --claims, --ask and --keep with it",
+    ),
+    (bottle.NOTHING_TO_SHRINK, "--shrink: no promise was broken in this run (expected a seed with which one is)"),
     # lab/soak/words
     (soak.cannot_be_made("logs", "Permission denied"), "--keep: logs: cannot be made: Permission denied"),
     (soak.ONE_DECIDES, "--shards: one daemon decides for all of them anyway (expected --daemons 2 or more)"),

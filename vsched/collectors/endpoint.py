@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import time
 from base64 import b64encode
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ import msgspec
 import orjson
 from yarl import URL
 
+from vsched.clock import monotonic
 from vsched.collectors import words
 from vsched.collectors.secrets import Keeper
 from vsched.collectors.source import SourceError
@@ -85,7 +85,7 @@ class Endpoint:
 
     async def post(self, path: str, body: bytes, content_type: str, seconds: float) -> bytes:
         """The body of a successful answer; raises SourceError."""
-        where, began = f"{self.address}{path}", time.monotonic()
+        where, began = f"{self.address}{path}", monotonic()
         headers = {**await self._login.headers(), "Content-Type": content_type}
         try:
             async with self._opened().post(
@@ -99,7 +99,7 @@ class Endpoint:
                     raise self._refusal(where, response, await _reason(response))
                 return await _bounded(where, response)
         except NO_ANSWER as error:
-            raise SourceError(f"{where}: {why_no_answer(error, time.monotonic() - began)}") from error
+            raise SourceError(f"{where}: {why_no_answer(error, monotonic() - began)}") from error
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -7,13 +7,13 @@ still decide on the old version. This is recognised by the version, so nothing i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 
 import msgspec
 from cachetools import LRUCache, TTLCache
 
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
+from vsched.clock import monotonic
 from vsched.controllers import words
 from vsched.controllers.allocation_bodies import (
     ALLOCATION,
@@ -62,7 +62,7 @@ class AllocationWriter:
         events: EventRecorder,
         worry: Worry,
         settings: AllocationSettings | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._writer = writer
         self._events = events

@@ -9,7 +9,6 @@ that were scaled to zero are deleted here, so that they do not keep a queue open
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Protocol
@@ -18,6 +17,7 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
+from vsched.clock import monotonic
 from vsched.controllers import words
 from vsched.controllers.podgroup_records import PodGroupMember, PodGroupRecords
 from vsched.controllers.podgroups import PodGroupOwner, PodGroupState, content_of, correction, creation
@@ -86,7 +86,7 @@ class PodGroupController:
         scheduler_names: frozenset[str],
         worry: Worry,
         settings: PodGroupSettings | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._writer = writer
         self._events = events

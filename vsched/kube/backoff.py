@@ -6,6 +6,8 @@ import random
 
 import msgspec
 
+from vsched.randomness import uniform
+
 
 class BackOffSettings(msgspec.Struct, frozen=True):
     """Settings of a back-off."""
@@ -29,7 +31,7 @@ class BackOff:
     def __init__(self, settings: BackOffSettings, source: random.Random | None = None) -> None:
         self._settings = settings
         # A private random generator costs ten microseconds: too much for an object made for every request.
-        self._uniform = (source or random).uniform
+        self._uniform = uniform if source is None else source.uniform
         self.failures = 0
 
     def reset(self) -> None:

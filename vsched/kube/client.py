@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Self
@@ -17,6 +16,7 @@ import msgspec
 import orjson
 from yarl import URL
 
+from vsched.clock import monotonic
 from vsched.errors import UNREADABLE, BadInput, Unavailable, why_unreadable
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import Headers
@@ -160,7 +160,7 @@ class ApiClient:
             raise Unavailable(words.client_is_closed(self._at(method, path)))
         if not _IN_A_REQUEST.fullmatch(path):
             raise BadInput(_not_in_a_url(method, path))
-        began = time.monotonic()
+        began = monotonic()
         try:
             answer = await self._exchanged(pool, method, path, body, content_type)
         except TooLong as error:
@@ -168,7 +168,7 @@ class ApiClient:
             problem = words.answer_is_longer(self._settings.answer_bytes)
             raise unexpected(self._at(method, path), code, headers, start, problem) from error
         except NO_ANSWER as error:
-            problem = why_no_answer(error, time.monotonic() - began)
+            problem = why_no_answer(error, monotonic() - began)
             raise Unavailable(f"{self._at(method, path)}: {problem}") from error
         if 200 <= answer.code < 300:
             return answer
@@ -267,7 +267,7 @@ class ApiClient:
     @asynccontextmanager
     async def _slot(self, method: str, path: str, seconds: float) -> AsyncIterator[aiohttp.ClientTimeout]:
         """One of the requests that are on the wire at once; it ends within so many seconds, waiting included."""
-        until = time.monotonic() + seconds
+        until = monotonic() + seconds
         if not self._slots.take_now():
             try:
                 async with asyncio.timeout(seconds):
@@ -276,7 +276,7 @@ class ApiClient:
                 self.on_answer(verb_of(method, path), 0)
                 raise Unavailable(f"{self._at(method, path)}: {why_no_answer(error, seconds)}") from error
         try:
-            left = max(_LEAST_SECONDS, until - time.monotonic())
+            left = max(_LEAST_SECONDS, until - monotonic())
             yield aiohttp.ClientTimeout(total=left, sock_connect=self._settings.connect_seconds)
         finally:
             self._slots.give()
@@ -312,7 +312,7 @@ class ApiClient:
         verb = "WATCH" if streams else verb_of(method, path)
         if self._session.closed:
             raise Unavailable(words.client_is_closed(self._at(method, path)))
-        began = time.monotonic()
+        began = monotonic()
         try:
             credentials = await self.connection.credentials.headers()
             response = await self._send(verb, method, path, timeout, body, content_type, credentials, headers)
@@ -320,7 +320,7 @@ class ApiClient:
                 credentials = await self.connection.credentials.headers()
                 response = await self._send(verb, method, path, timeout, body, content_type, credentials, headers)
         except NO_ANSWER as error:
-            problem = why_no_answer(error, time.monotonic() - began)
+            problem = why_no_answer(error, monotonic() - began)
             raise Unavailable(f"{self._at(method, path)}: {problem}") from error
         if 200 <= response.status < 300:
             return response

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 import msgspec
 
+from vsched.clock import utc_now
 from vsched.errors import UNREADABLE, VschedError
 from vsched.kube.words import answers as words
 
@@ -234,7 +235,7 @@ def retry_after_seconds(header: str | None) -> float | None:
         moment = parsedate_to_datetime(header)
     except ValueError:
         return None
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - utc_now()).total_seconds())
 
 
 def one_line(text: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ssl
-import time
 from typing import Self
 
 import aiohttp
 
+from vsched.clock import monotonic
 from vsched.errors import Unavailable
 from vsched.kube.errors import one_line
 from vsched.kube.unpacking import Unpacked
@@ -33,11 +33,11 @@ class Chunks:
         return self
 
     async def __anext__(self) -> bytes:
-        began = time.monotonic()
+        began = monotonic()
         try:
             chunk = await self._body.next()
         except NO_ANSWER as error:
-            problem = why_no_answer(error, time.monotonic() - began)
+            problem = why_no_answer(error, monotonic() - began)
             raise Unavailable(f"{self._where}: {problem}") from error
         if not chunk:
             raise StopAsyncIteration

@@ -6,7 +6,6 @@ process shows its ``spec.nodeName``.
 
 from __future__ import annotations
 
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
+from vsched.clock import monotonic
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector
@@ -131,7 +131,7 @@ class PodOutcomes:
     def sending(self, pod: str) -> None:
         """Note that the POST of a pod is sent now."""
         entry = self._pods[pod]
-        entry.sent = time.perf_counter()
+        entry.sent = monotonic()
         entry.gang.began = entry.gang.began or entry.sent
         self.created += 1
 
@@ -161,7 +161,7 @@ class PodOutcomes:
 
     def per_second(self) -> int:
         """Pods placed within the last second."""
-        self._drop_old(time.perf_counter())
+        self._drop_old(monotonic())
         return len(self._recent)
 
     # -- what the reflector calls
@@ -191,7 +191,7 @@ class PodOutcomes:
             self._ended(entry)
 
     def _placed(self, key: str, entry: PodEntry, node: str) -> None:
-        now, gang = time.perf_counter(), entry.gang
+        now, gang = monotonic(), entry.gang
         entry.node = node
         self.bound += 1
         self.on_nodes[node] += 1

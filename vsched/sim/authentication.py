@@ -7,14 +7,12 @@ until it expires, or until the account or the object that it is bound to is gone
 from __future__ import annotations
 
 import hmac
-import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
-from uuid import uuid4
 
 import orjson
 
@@ -22,6 +20,7 @@ from vsched.apimachinery.meta.api_errors import Failure, invalid_named, not_foun
 from vsched.apimachinery.meta.field_errors import Causes
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.times import Clock, format_time, utc_now
+from vsched.randomness import secret, uid
 from vsched.sim.store.store import Store, StoredObject
 
 AUDIENCE = "https://kubernetes.default.svc.cluster.local"
@@ -85,7 +84,7 @@ class TokenAuthenticator:
     store: Store
     now: Clock = utc_now
     static: dict[str, UserInfo] = field(default_factory=dict)
-    _key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    _key: bytes = field(default_factory=lambda: secret(32))
 
     def user_of(self, authorization: str) -> UserInfo:
         """The user of an Authorization header; the anonymous user if it has no token."""
@@ -162,7 +161,7 @@ class TokenAuthenticator:
             "exp": begins + seconds,
             "iat": begins,
             "iss": AUDIENCE,
-            "jti": str(uuid4()),
+            "jti": uid(),
             _CLAIM: {"namespace": namespace, **bound, "serviceaccount": account},
             "nbf": begins,
             "sub": f"{ACCOUNT}{namespace}:{name}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import secrets
 import ssl
 from base64 import b64encode
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.times import Clock, utc_now
 from vsched.apimachinery.objects import native_groups
 from vsched.errors import BadInput
+from vsched.randomness import secret
 from vsched.sim.api import metrics_apis
 from vsched.sim.api.fault_plan import FaultInjector
 from vsched.sim.api.metrics_apis import MetricsApis
@@ -99,7 +99,7 @@ class Cluster:
         metrics = MetricsApis(self.store, self._meter) if self._meter is not None else None
         self.tokens = TokenAuthenticator(self.store)
         """The tokens of users, for ``authorization``; the static ones may be changed at any time."""
-        self.admin_token = secrets.token_urlsafe(24) if self._settings.authorization == "rbac" else ""
+        self.admin_token = secret(18).hex() if self._settings.authorization == "rbac" else ""
         self._authority = _make_authority() if self._settings.tls else None
         access = None
         if self.admin_token:

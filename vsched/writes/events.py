@@ -7,7 +7,6 @@ smaller part of the budget. Dropped Events are counted.
 from __future__ import annotations
 
 import re
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.kube.paths import is_name
+from vsched.randomness import hexadecimal
 from vsched.writes.bodies import ObjectReference, event_count, event_create
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.precedence import Precedence
@@ -167,7 +167,7 @@ class EventRecorder:
         if known is not None and await self._count(key, known, occurrence):
             return
         about = key.name[:230] if is_name(key.name) else "unnamed"
-        name = f"{about}.{uuid.uuid4().hex[:16]}"
+        name = f"{about}.{hexadecimal(16)}"
         write = event_create(
             occurrence.about,
             name,

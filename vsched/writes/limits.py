@@ -6,11 +6,11 @@ Knows nothing of Kubernetes and starts no tasks.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 
 import msgspec
 
+from vsched.clock import monotonic
 from vsched.kube.backoff import BackOff, BackOffSettings
 
 
@@ -22,7 +22,7 @@ class TokenBucket:
 
     __slots__ = ("_clock", "_tokens", "_updated", "burst", "per_second")
 
-    def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
         self.per_second = per_second
         self.burst = burst
         self._clock = clock

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
@@ -18,6 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from vsched.clock import monotonic
 from vsched.writes import words
 from vsched.writes.limits import TokenBucket
 from vsched.writes.precedence import Precedence
@@ -62,7 +62,7 @@ class Workqueue(Generic[K, V]):
         self,
         settings: WorkqueueSettings,
         write: Callable[[K, V], Awaitable[None]],
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
         precedence: Precedence | None = None,
     ) -> None:
         """``precedence`` says when values that yield have to wait; without it, none does."""

@@ -6,12 +6,12 @@ It knows paths and bytes only. Its callers decide what an answer means for the m
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
+from vsched.clock import perf_counter
 from vsched.errors import UNREADABLE, BadInput, Unavailable
 from vsched.kube.client import JSON, ApiClient
 from vsched.kube.errors import ApiError
@@ -143,22 +143,22 @@ class Writer:
         self, write: Write, attempts: Attempts, again: Callable[[WriteResult], bool] = may_help
     ) -> WriteResult:
         """The answer to a write, after as many attempts as are granted; ``again`` says which are worth another."""
-        began = time.perf_counter()
+        began = perf_counter()
         answer, made = await self._once(write), 1
         if again(answer):
             back_off = attempts.back_off()
-            while again(answer) and made < attempts.count and time.perf_counter() - began < attempts.limit_seconds:
+            while again(answer) and made < attempts.count and perf_counter() - began < attempts.limit_seconds:
                 await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
                 answer, made = await self._once(write), made + 1
-            return msgspec.structs.replace(answer, seconds=time.perf_counter() - began, attempts=made)
+            return msgspec.structs.replace(answer, seconds=perf_counter() - began, attempts=made)
         return answer
 
     async def _once(self, write: Write) -> WriteResult:
-        asked_at = began = time.perf_counter()
+        asked_at = began = perf_counter()
         wait_seconds = self._bucket.claim()
         if wait_seconds:
             await asyncio.sleep(wait_seconds)
-            began = time.perf_counter()
+            began = perf_counter()
         if not self._permit():  # asked last of all: every wait is behind us
             await asyncio.sleep(0)  # however much is refused, the rest of the process gets its turn: it is to end
             return WITHOUT_PERMIT
@@ -176,6 +176,6 @@ class Writer:
             code, message = NO_ANSWER, str(error)
         except BadInput as error:
             code, message = UNSENT, words.not_sent(str(error))
-        ended = time.perf_counter()
+        ended = perf_counter()
         self._on_request(write.kind, code, ended - began)
         return WriteResult(code, message, body, ended - asked_at, causes, asked_seconds)

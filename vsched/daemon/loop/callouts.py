@@ -8,7 +8,6 @@ costs a tenth of the time at most.
 from __future__ import annotations
 
 import ssl
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -18,6 +17,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import SplitResult, urlsplit
 
+from vsched.clock import monotonic
 from vsched.daemon.words import calls as words
 from vsched.errors import Unavailable
 from vsched.framework.callout import CalloutEndpoint
@@ -36,7 +36,7 @@ class Silent(Unavailable):
 class Caller:
     """Makes the calls of all cycles over one connection."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float] = monotonic) -> None:
         self._monotonic = monotonic
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="callout")
         self._link: ServiceLink | None = None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
+from vsched.clock import perf_counter
 from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.words import log as words
@@ -23,9 +23,9 @@ class Heartbeat:
     async def run(self) -> None:
         """Beat until cancelled."""
         while True:
-            began = time.perf_counter()
+            began = perf_counter()
             await asyncio.sleep(BEAT_SECONDS)
-            self._telemetry.lag(max(0.0, time.perf_counter() - began - BEAT_SECONDS), len(asyncio.all_tasks()))
+            self._telemetry.lag(max(0.0, perf_counter() - began - BEAT_SECONDS), len(asyncio.all_tasks()))
             self._tell_of_calls()
 
     def _tell_of_calls(self) -> None:

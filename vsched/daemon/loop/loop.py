@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
-from vsched.clock import Clock
+from vsched.clock import Clock, perf_counter, thread_time
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.controllers.sharding.nodeshards import NodeShards
@@ -194,21 +193,21 @@ class Loop:
 
     async def _decide(self, reason: Reason, asked: list[asyncio.Future[FrozenSnapshot]]) -> float:
         parts = self._parts
-        began = time.perf_counter()
+        began = perf_counter()
         await prepare(parts.mirror.preparing)
         snapshot = parts.mirror.snapshot(self._clock.now())
-        frozen = time.perf_counter()
+        frozen = perf_counter()
         if parts.arbiter is not None:
             snapshot = await parts.arbiter.arbitrate(snapshot)
-        agreed = time.perf_counter()
-        trace = Trace(time.perf_counter, plugins=self._measures_plugins(agreed))
+        agreed = perf_counter()
+        trace = Trace(perf_counter, plugins=self._measures_plugins(agreed))
         policy = parts.policy()
         report = await self._decided(snapshot, policy, trace)
-        decided = time.perf_counter()
+        decided = perf_counter()
         self._due = report.due
         await in_slices(parts.mirror.assuming(report))
         await in_slices(self._handing_over(snapshot, report))
-        ended = time.perf_counter()
+        ended = perf_counter()
         timing = Timing(reason, frozen - began, decided - agreed, ended - decided)
         await in_slices(parts.telemetry.telling(snapshot, report, timing))
         await parts.snapshots.end(asked, snapshot, policy, report)
@@ -248,8 +247,8 @@ class Loop:
         on_loop = self._short.expects(snapshot, policy)
 
         def decide() -> tuple[CycleReport, float]:
-            began = time.thread_time()
-            return self._parts.decide(snapshot, policy, trace), time.thread_time() - began
+            began = thread_time()
+            return self._parts.decide(snapshot, policy, trace), thread_time() - began
 
         try:
             report, seconds = decide() if on_loop else await asyncio.to_thread(decide)

@@ -6,10 +6,10 @@ Where another daemon stands by, the time is short: the other daemon decides agai
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
+from vsched.clock import monotonic
 from vsched.together import together
 from vsched.writes.bindings import Dispatcher
 from vsched.writes.evictions import Evictor
@@ -40,10 +40,10 @@ async def wind_down(
     claims: Drain | None = None,
 ) -> Unfinished:
     """Finish within ``seconds``; bindings that are on the wire by then have ``longest_seconds``."""
-    began = time.monotonic()
+    began = monotonic()
 
     def left_of(whole_seconds: float) -> float:
-        return max(0.0, began + whole_seconds - time.monotonic())
+        return max(0.0, began + whole_seconds - monotonic())
 
     await asyncio.wait((sessions,), timeout=seconds)
     left = 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable
 
 import msgspec
+
+from vsched.clock import monotonic
 
 UNANSWERED = frozenset({0, 502, 503, 504})
 """Codes of requests without an answer, or with one by somebody in front of the API server."""
@@ -30,7 +31,7 @@ class Silence:
     def __init__(
         self,
         shown_at: Callable[[], float] = lambda: 0.0,
-        monotonic: Callable[[], float] = time.monotonic,
+        monotonic: Callable[[], float] = monotonic,
         settings: SilenceSettings | None = None,
     ) -> None:
         """``shown_at`` is when a watch showed something last, by the same clock."""

@@ -8,11 +8,11 @@ first. A job is searched again when it waits for something else, or after a whil
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from vsched.clock import monotonic, thread_time
 from vsched.daemon.observe.settings import AdvisorSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
@@ -139,7 +139,7 @@ class Advisor:
 
     def _due(self, waiting: Mapping[str, JobOutcome]) -> list[str]:
         """Keys of jobs that are to be searched."""
-        now = time.monotonic()
+        now = monotonic()
         return [
             key
             for key, outcome in waiting.items()
@@ -149,25 +149,25 @@ class Advisor:
 
     def _search(self, frozen: FrozenSnapshot, due: Sequence[str]) -> Round:
         """Search the first of these jobs. Runs in a thread."""
-        began = time.thread_time()
+        began = thread_time()
         order = waiting_order(frozen.snapshot, frozen.policy, self._registry)
         # Jobs with advice first, so that it stays up to date; then those never searched.
         first = sorted(
             due, key=lambda key: (key not in self._advice, key in self._looked, order.positions().get(key, 0), key)
         )
         answers = tuple(self._answer(frozen, order, key) for key in islice(first, self._settings.jobs_per_round))
-        return Round(answers, time.thread_time() - began)
+        return Round(answers, thread_time() - began)
 
     def _answer(self, frozen: FrozenSnapshot, order: WaitingOrder, key: str) -> SearchResult:
         settings, snapshot = self._settings, frozen.snapshot
-        until, at_latest = time.thread_time() + settings.job_seconds, time.monotonic() + settings.longest_seconds
+        until, at_latest = thread_time() + settings.job_seconds, monotonic() + settings.longest_seconds
 
         def spent() -> bool:
             self._snapshots.at_rest.wait(AT_REST_SECONDS)
-            return self._ended or time.thread_time() > until or time.monotonic() > at_latest
+            return self._ended or thread_time() > until or monotonic() > at_latest
 
         def over() -> bool:
-            return self._ended or time.monotonic() > at_latest
+            return self._ended or monotonic() > at_latest
 
         found = changes(
             snapshot,
@@ -187,7 +187,7 @@ class Advisor:
     def _take(self, waiting: Mapping[str, JobOutcome], done: Round) -> None:
         """Add the results of a round to the advice for jobs that still wait."""
         kept = {key: advice for key, advice in self._advice.items() if key in waiting}
-        now = time.monotonic()
+        now = monotonic()
         for answer in done.answers:
             before = kept.pop(answer.key, None)
             self._looked[answer.key] = Looked(answer.headline, now)

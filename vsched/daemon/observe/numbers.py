@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
+from vsched.clock import monotonic
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.watches import is_required
 from vsched.kube.watch.reflector import Reflector
@@ -21,7 +21,7 @@ Numbers = Mapping[str, Mapping[str, float]]
 def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
     """Counts and ages of the watch of each kind."""
     statistics = {kind: reflector.statistics for kind, reflector in reflectors.items()}
-    now = time.monotonic()
+    now = monotonic()
     silence = {
         kind: now - found.last_event_monotonic
         for kind, found in statistics.items()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vsched.clock import Clock
+from vsched.clock import Clock, monotonic
 from vsched.daemon.observe.settings import OverviewSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
@@ -91,7 +90,7 @@ class OverviewPublisher:
             if not self._feed.is_wanted:
                 self._drawn = None
                 await self._feed.wanted()
-            began = time.monotonic()
+            began = monotonic()
             try:
                 worked_seconds = await self._next()
             except Unavailable:
@@ -102,7 +101,7 @@ class OverviewPublisher:
                 await asyncio.sleep(self._settings.pause_seconds)
                 continue
             self._complaint = ""
-            spent_seconds = time.monotonic() - began
+            spent_seconds = monotonic() - began
             rest_seconds = worked_seconds * (1 / self._settings.part - 1)
             await asyncio.sleep(max(0.0, self._settings.period_seconds - spent_seconds, rest_seconds))
 
@@ -112,19 +111,19 @@ class OverviewPublisher:
         if role == LEADER:
             frozen = await self._look()
             around = self._around(role)
-            began = time.monotonic()
+            began = monotonic()
             made = await aside(lambda: self._draw(frozen, around, before))
             self._looked = self._clock.monotonic()
         else:
             self._drawn = None
-            began = time.monotonic()
+            began = monotonic()
             around = self._around(role)
             made = self._compare(_without_sessions(around, before), before)
         if made.overview is before:
             feed.confirm(around.at)
         else:
             feed.publish(*made)
-        return time.monotonic() - began
+        return monotonic() - began
 
     async def _look(self) -> FrozenSnapshot:
         """The next session. Changes start one at once, so continuous watchers can wait for the timer."""

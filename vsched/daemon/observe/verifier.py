@@ -7,9 +7,9 @@ where sessions are many or long, fewer are checked than the share says. A check 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 
+from vsched.clock import thread_time
 from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.settings import VerifierSettings
 from vsched.daemon.observe.snapshots import SnapshotService
@@ -77,16 +77,16 @@ class Verifier:
 
     def _findings(self, frozen: FrozenSnapshot) -> tuple[Sequence[RuleFinding] | None, float]:
         """What the rules say of a session, None where that takes too long, and the processor time. In a thread."""
-        began, settings, at_rest = time.thread_time(), self._settings, self._snapshots.at_rest
+        began, settings, at_rest = thread_time(), self._settings, self._snapshots.at_rest
 
         def between() -> None:
             if not at_rest.is_set():
                 at_rest.wait(settings.rest_seconds)
-            if self._ended or time.thread_time() > began + settings.seconds_max:
+            if self._ended or thread_time() > began + settings.seconds_max:
                 raise TookLong
 
         try:
             found = verify(frozen.snapshot, facts_of(frozen.policy), frozen.report, between)
         except TookLong:
-            return None, time.thread_time() - began
-        return found, time.thread_time() - began
+            return None, thread_time() - began
+        return found, thread_time() - began

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
 import msgspec
 
-from vsched.clock import Clock
+from vsched.clock import Clock, monotonic
 from vsched.daemon.lead.lending import Lending, Sight, annotations_of, notes_of
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.numbers import Numbers
@@ -152,12 +151,12 @@ class ShardMirror:
             when, nodes = self._tried
             if not report.unschedulable or not snapshot.masks:
                 nodes = frozenset()
-            elif time.monotonic() - when >= TRY_SECONDS:
+            elif monotonic() - when >= TRY_SECONDS:
                 masks = tuple(
                     msgspec.structs.replace(mask, hard=mask.hard and mask.name != SHARDS) for mask in snapshot.masks
                 )
                 nodes = _nodes_in(alone(replace(snapshot, masks=masks), policy, Trace()))
-                when = time.monotonic()
+                when = monotonic()
             self._tried = when, nodes
             self._wanted = nodes | _nodes_in(report)
             return report
@@ -225,7 +224,7 @@ class ShardMirror:
     def _look(self) -> None:
         election = self._election
         sight = Sight(
-            time.monotonic(),
+            monotonic(),
             int(self._clock.now() * 1000),
             {shard: notes_of(found) for shard, found in election.others(self._held_since).items()},
             {shard: notes_of(election.annotations(shard)) for shard in self._held},

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import gc
 import sys
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
+
+from vsched.clock import thread_time
 
 SWITCH_SECONDS = 0.001
 """How long a session may block the event loop; the default of 5 ms delays every binding."""
@@ -38,9 +39,9 @@ class CollectionTimer(ABC):
     def __call__(self, phase: str, details: dict[str, int]) -> None:
         """A collection begins or ends, in any thread, which no other one interrupts."""
         if phase == "start":
-            self._began = time.thread_time()
+            self._began = thread_time()
         else:
-            self.ended(details["generation"], time.thread_time() - self._began)
+            self.ended(details["generation"], thread_time() - self._began)
 
     @abstractmethod
     def ended(self, generation: int, seconds: float) -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
-import time
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import StrEnum
@@ -19,7 +17,7 @@ from typing import NoReturn
 
 import msgspec
 
-from vsched.clock import Clock, SystemClock
+from vsched.clock import Clock, SystemClock, wakeful
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient, Json
 from vsched.kube.errors import Conflict, NotFound
@@ -38,6 +36,7 @@ from vsched.kube.lease.record import (
 from vsched.kube.lease.watch import LeaseWatch
 from vsched.kube.watch.deltas import Statistics
 from vsched.kube.words import leases as words
+from vsched.randomness import uid, uniform
 
 EARLIEST = 0.75
 """Retries wait between this fraction of the retry period and all of it, so that candidates do not act in step."""
@@ -76,12 +75,12 @@ class WakefulClock(SystemClock):
     __slots__ = ()
 
     def monotonic(self) -> float:
-        return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+        return wakeful()
 
 
 def new_identity() -> str:
     """A unique identity for this candidate: host name and UUID."""
-    return f"{socket.gethostname()}_{uuid.uuid4()}"
+    return f"{socket.gethostname()}_{uid()}"
 
 
 class Elector:
@@ -106,7 +105,7 @@ class Elector:
         self._told = told
         self._watched = watched
         """Called with the statistics of the watch on the Lease, while this candidate is on standby."""
-        self._uniform = (source or random).uniform
+        self._uniform = uniform if source is None else source.uniform
         self._seen: LeaseRecord | None = None
         self._changed_at = 0.0
         """When we first saw the record as it is now."""

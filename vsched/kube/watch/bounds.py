@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import msgspec
 
+from vsched.clock import perf_counter
 from vsched.kube.backoff import BackOffSettings
 
 
@@ -58,14 +58,14 @@ class LoopTurns:
 
     def __init__(self, slice_seconds: float) -> None:
         self._seconds = slice_seconds
-        self._deadline = time.perf_counter() + slice_seconds
+        self._deadline = perf_counter() + slice_seconds
 
     @property
     def over(self) -> bool:
         """Whether the slice is over."""
-        return time.perf_counter() > self._deadline
+        return perf_counter() > self._deadline
 
     async def turn(self) -> None:
         """Let other tasks run, then begin the next slice."""
         await asyncio.sleep(0)
-        self._deadline = time.perf_counter() + self._seconds
+        self._deadline = perf_counter() + self._seconds

@@ -7,7 +7,6 @@ server that does not say leaves it to those who ask to try.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from vsched.errors import UNREADABLE, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
+from vsched.randomness import uniform
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 TIMEOUT_SECONDS = 5.0
@@ -116,7 +116,7 @@ class Discovery:
             served = await self.served(seconds / 2)
             if served is None or not all(map(served.lacks, resources)):
                 return
-            await asyncio.sleep(seconds * random.uniform(0.5, 1.0))
+            await asyncio.sleep(seconds * uniform(0.5, 1.0))
 
     async def _ask(self) -> Served | None:
         headers = [("Accept", AGGREGATED)]

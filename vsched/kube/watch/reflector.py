@@ -10,7 +10,6 @@ in ``statistics``. Only cancelling ends a reflector. It stores no objects: the s
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Generic, NoReturn, TypeVar
@@ -46,6 +45,7 @@ from vsched.kube.watch.framing import (
 from vsched.kube.watch.listing import Lister, complaint, put_down
 from vsched.kube.watch.streaming import STREAMED, NotStreamed, StreamedList, StreamedLists, verdict_of
 from vsched.kube.words import watching as words
+from vsched.randomness import uniform
 
 __all__ = ["Reflector", "ReflectorSettings"]
 
@@ -338,7 +338,7 @@ class Reflector(Generic[T]):
 
         Raises the errors of the task.
         """
-        again_seconds = random.uniform(*self._settings.again_seconds)
+        again_seconds = uniform(*self._settings.again_seconds)
         looking, asked = asyncio.create_task(self._look_back()), asyncio.create_task(self._asked.wait())
         try:
             await asyncio.wait((following, looking, asked), timeout=again_seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -353,7 +353,7 @@ class Reflector(Generic[T]):
     async def _look_back(self) -> str:
         """Ask for the server's version from time to time; when it is before ours, return a message that says so."""
         while True:
-            await asyncio.sleep(random.uniform(*self._settings.look_seconds))
+            await asyncio.sleep(uniform(*self._settings.look_seconds))
             with suppress(ApiError, Unavailable):  # the watch itself notices a server that does not answer
                 known = self._resume_version()
                 found = await self._lister.version()
@@ -425,7 +425,7 @@ class Reflector(Generic[T]):
         return None
 
     def _watch_params(self, begins: Params | None) -> Params:
-        seconds = random.uniform(*self._settings.watch_seconds)
+        seconds = uniform(*self._settings.watch_seconds)
         return {
             **self._selectors,
             "watch": "1",
@@ -536,7 +536,7 @@ class Reflector(Generic[T]):
             return
         missing_seconds = self._settings.missing_seconds
         if self._settings.seldom_served:
-            await asyncio.sleep(missing_seconds * random.uniform(0.5, 1.0))
+            await asyncio.sleep(missing_seconds * uniform(0.5, 1.0))
         else:
             await asyncio.sleep(back_off.next_seconds(asked_seconds, missing_seconds))
         if self._discovery is not None:

@@ -7,19 +7,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TextIO
 
 import click
+import msgspec
 import orjson
 from rich.console import Console
 
 from vsched.cli.flags.periods import Period
 from vsched.errors import BadInput, Unavailable
 from vsched.lab.soak import words
+from vsched.lab.soak.bottle import words as bottle_words
+from vsched.lab.soak.bottle.faults import BottleFaults
+from vsched.lab.soak.bottle.run import Bottle, BottleSettings
+from vsched.lab.soak.bottle.shrinking import shrunk
+from vsched.lab.soak.bottle.view import as_log, as_table, command_of
 from vsched.lab.soak.churn import Rate, cpus_used
 from vsched.lab.soak.kills import FOLLOWED_SECONDS, Killing
 from vsched.lab.soak.run import NODE_CPUS, SoakSettings, soak
-from vsched.lab.soak.view import as_table
-from vsched.sim.api.fault_plan import read_faults
+from vsched.lab.soak.view import as_table as soak_table
+from vsched.sim.api.fault_plan import read_faults, read_plan
 from vsched.together import run_fast
 
 EPILOG = """\b
@@ -31,6 +38,12 @@ Examples:
   vsched soak --minutes 10 --shards 2 --faults config/faults.yaml --kill-every 20s --lease-seconds 3
   vsched soak --minutes 20 --ask
   vsched soak --minutes 5 --claims --faults config/faults.yaml --kill-every 20s --lease-seconds 3
+  vsched soak --virtual --seed 7 --hours 24 --daemons 3 --nodes 8 --pods-per-minute 60 --faults config/bottle.yaml
+  vsched soak --virtual --seed 7 --minutes 10 --until 31.5s --trace trace.log
+  vsched soak --virtual --seed 7 --minutes 10 --faults config/bottle.yaml --shrink
+
+--virtual: cluster, daemons and users run in one process on virtual time. Equal seeds give equal logs, and a violation
+comes with the command that runs to the moment before it.
 
 Exits 1 if a guarantee was broken: a pod bound twice, an overcommitted node, a pod never bound or a gang left partial
 although it fits, a pod without its claims or a claim without its pod, a daemon that crashed or had no successor, an
@@ -82,6 +95,11 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the logs of the cluster, and of daemons that died, in this folder.",
 )
+@click.option("--virtual", is_flag=True, help="In one process, on virtual time: equal seeds give equal logs.")
+@click.option("--hours", type=click.FloatRange(0, 10_000, min_open=True), help="With --virtual, instead of --minutes.")
+@click.option("--until", type=Period(bounded=False), help="With --virtual: stop there, whatever is under way.")
+@click.option("--trace", type=click.File("w", lazy=True), help="With --virtual: write down all of it.")
+@click.option("--shrink", is_flag=True, help="With --virtual: look for a smaller run in which the same goes wrong.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     minutes: float,
@@ -98,9 +116,31 @@ def command(
     claims: bool,
     asked: bool,
     keep: Path | None,
+    virtual: bool,
+    hours: float | None,
+    until: float | None,
+    trace: TextIO | None,
+    shrink: bool,
     as_json: bool,
 ) -> None:
     """Run work for long while requests fail and daemons are killed, and check every guarantee."""
+    if virtual:
+        if kill_every is not None or kills is not None or shards > 1 or claims or asked or keep is not None:
+            raise BadInput(bottle_words.NOT_VIRTUAL)
+        found = BottleSettings(
+            seed=seed,
+            seconds=60.0 * minutes if hours is None else 3600.0 * hours,
+            until=until,
+            trace=trace is not None,
+            nodes=nodes,
+            daemons=daemons or 1,
+            pods_per_minute=pods_per_minute,
+            faults=BottleFaults() if faults is None else read_plan(faults, BottleFaults),
+        )
+        _in_a_bottle(found, faults, trace, shrink=shrink, as_json=as_json)
+        return
+    if hours is not None or until is not None or trace is not None or shrink:
+        raise BadInput(bottle_words.ONLY_VIRTUAL)
     if shards > 1 and daemons == 1:
         raise BadInput(words.ONE_DECIDES)
     if kills is not None and kill_every is None:
@@ -132,7 +172,30 @@ def command(
     if as_json:
         click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     else:
-        Console().print(as_table(result))
+        Console().print(soak_table(result))
+    if result["violations"]:
+        broken = ", ".join(f"{count} x {promise}" for promise, count in result["violations"].items())
+        raise Unavailable(words.promises_broken(broken))
+
+
+def _in_a_bottle(
+    settings: BottleSettings, faults: Path | None, trace: TextIO | None, *, shrink: bool, as_json: bool
+) -> None:
+    """Run on virtual time, and tell what happened."""
+    bottle = Bottle(settings)
+    result = bottle.run()
+    if trace is not None:
+        trace.write(as_log(bottle.lines))
+    if as_json:
+        click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    else:
+        Console().print(as_table(result, settings, faults))
+    if shrink:
+        if not result["violations"]:
+            raise BadInput(bottle_words.NOTHING_TO_SHRINK)
+        found = shrunk(settings, next(iter(result["violations"])), lambda smaller: click.echo(smaller, err=True))
+        click.echo(msgspec.yaml.encode(found.faults).decode())
+        click.echo(bottle_words.smaller(command_of(found, faults, found.seconds)))
     if result["violations"]:
         broken = ", ".join(f"{count} x {promise}" for promise, count in result["violations"].items())
         raise Unavailable(words.promises_broken(broken))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -121,6 +121,9 @@ class FaultPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """Each is drawn by itself, in this order; the first that hits is the fault."""
 
 
+PlanT = TypeVar("PlanT", bound=FaultPlan)
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """The fault of one request."""
@@ -203,16 +206,26 @@ def _is_resource(pattern: str, wanted: Attributes) -> bool:
 
 def read_faults(path: Path) -> FaultInjector:
     """The faults of a file; raises BadInput with file and place for an invalid one."""
+    return FaultInjector(read_plan(path, FaultPlan))
+
+
+def read_plan(path: Path, kind: type[PlanT]) -> PlanT:
+    """The plan of a file; raises BadInput with file and place for an invalid one."""
     documents = read_documents(path)
     if len(documents) != 1:
         raise BadInput(f"{path}: {len(documents)} documents: expected one, with seed and rules")
-    return FaultInjector(plan_of(documents[0].obj, str(path)))
+    return plan_as(kind, documents[0].obj, str(path))
 
 
 def plan_of(content: Any, where: str) -> FaultPlan:
     """The plan of a file's content; ``where`` is the file in messages."""
+    return plan_as(FaultPlan, content, where)
+
+
+def plan_as(kind: type[PlanT], content: Any, where: str) -> PlanT:
+    """The same as a plan that may have more in it."""
     try:
-        plan = msgspec.convert(content, FaultPlan)
+        plan = msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
         why, _, place = why_unreadable(error).partition(" - at `")
         place = place.rstrip("`").removeprefix("$").removeprefix(".")

@@ -13,13 +13,13 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from time import monotonic
 
 import orjson
 import yaml
 
 from vsched.apimachinery.meta.api_errors import MODIFIED, Failure, FutureVersion, internal, too_large
 from vsched.apimachinery.meta.times import Clock, utc_now
+from vsched.clock import monotonic
 from vsched.errors import BadInput
 from vsched.sim.api import fault_injection
 from vsched.sim.api.fault_plan import Fault, FaultInjector

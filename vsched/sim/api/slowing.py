@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from time import thread_time
 
+from vsched.clock import thread_time
 from vsched.sim.requests.request import ApiRequest
 
 READS = frozenset({"GET", "HEAD", "OPTIONS"})

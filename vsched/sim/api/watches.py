@@ -6,10 +6,8 @@ too slow for the history is ended.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
-from time import monotonic
 
 import orjson
 
@@ -18,6 +16,8 @@ from vsched.apimachinery.meta.api_errors import Failure, expired
 from vsched.apimachinery.meta.kinds import Kind, Obj
 from vsched.apimachinery.meta.times import Clock
 from vsched.apimachinery.objects.field_decoding import empty_fields
+from vsched.clock import monotonic
+from vsched.randomness import uniform
 from vsched.sim.requests.list_options import check_list_options, check_watch_options, is_version, not_a_version
 from vsched.sim.requests.reads import check_selectors, request_selector
 from vsched.sim.requests.request import ApiRequest, Form, include_object
@@ -137,7 +137,7 @@ def open_watch(store: Store, kind: Kind, namespace: str, name: str, call: ApiReq
         initial_bookmark=from_start and bookmarks and is_watch,
         bookmarks=bookmarks,
         silent_until=0 if from_start or version <= store.revision else version,
-        timeout_seconds=float(seconds) if seconds else random.uniform(_SHORTEST_SECONDS, _LONGEST_SECONDS),
+        timeout_seconds=float(seconds) if seconds else uniform(_SHORTEST_SECONDS, _LONGEST_SECONDS),
     )
 
 

@@ -10,11 +10,11 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from time import monotonic
 
 from vsched.apimachinery.meta.api_errors import Failure
 from vsched.apimachinery.meta.kinds import Kind, Obj
 from vsched.apimachinery.workloads.actions import After, Create, Tell
+from vsched.clock import monotonic
 from vsched.errors import BadObject
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.event_messages import Write, of_failure, of_success, of_telling

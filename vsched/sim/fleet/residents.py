@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import uuid4
 
 import msgspec
 
@@ -29,6 +28,7 @@ from vsched.apimachinery.meta.api_errors import Failure
 from vsched.apimachinery.meta.kinds import Kind, Obj
 from vsched.apimachinery.meta.times import format_time
 from vsched.errors import BadInput, why_unreadable
+from vsched.randomness import uid as random_uid
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.controllers.pod_lifecycle import running_status
 from vsched.sim.fleet.sample_gangs import GROUP_NAME, SCHEDULER_NAME
@@ -155,7 +155,7 @@ class PodCopier:
 
     def pod(self, name: str, group: str, node: Obj | None, new_ip: Any) -> Obj:
         """One more pod, on the node if there is one."""
-        admitted, uid = self._admitted, str(uuid4())
+        admitted, uid = self._admitted, random_uid()
         metadata: Obj = {
             **admitted["metadata"],
             "name": name,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from http import HTTPStatus
-from time import time
 from wsgiref.handlers import format_date_time
+
+from vsched.clock import now
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 _BREAKS = frozenset("\r\n\0")
@@ -26,7 +27,7 @@ def head_of(code: int, fields: Fields) -> bytes:
 
 def date_line() -> bytes:
     """The header with the present second."""
-    return _date_of(int(time()))
+    return _date_of(int(now()))
 
 
 @lru_cache(maxsize=2)

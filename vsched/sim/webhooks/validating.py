@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import uuid4
 
 from vsched.apimachinery.meta import conversion
 from vsched.apimachinery.meta.api_errors import Failure, forbidden, internal
@@ -19,6 +18,7 @@ from vsched.apimachinery.meta.label_selectors import matches_label_selector
 from vsched.apimachinery.validation.webhooks import CONDITION_VARIABLES
 from vsched.cel import expressions as cel
 from vsched.cel.errors import NotEvaluated
+from vsched.randomness import uid
 from vsched.sim.store.store import Store
 
 CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations"
@@ -211,7 +211,7 @@ def review_of(question: WebhookCall) -> Obj:
     return {
         "kind": "AdmissionReview",
         "apiVersion": f"admission.k8s.io/{version}",
-        "request": {"uid": str(uuid4()), **_request(question)},
+        "request": {"uid": uid(), **_request(question)},
     }
 
 

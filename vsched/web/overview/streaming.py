@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 from aiohttp import hdrs, web
 
+from vsched.clock import monotonic
 from vsched.web.overview.events import (
     FIRST_WORDS,
     HEARTBEAT,
@@ -75,18 +75,18 @@ class EventStream(LongResponse):
         feed, frame = self._feed, self._frame
         with feed.watching():
             await stay.send(frame.begin() + frame.add(OTHER_WORDS if self._astray else FIRST_WORDS))
-            said = time.monotonic()
+            said = monotonic()
             turn = feed.turn
             # A new client gets no old overview, if there were no watchers for a while.
             news = await self._news() if feed.is_fresh else []
             while await stay.allowed():
                 # Overviews without a change send nothing.
-                silence_seconds = time.monotonic() - said
+                silence_seconds = monotonic() - said
                 if not news and silence_seconds >= self._heartbeat_seconds:
                     news = [HEARTBEAT]
                 for found in news:
                     await stay.send(frame.add(found))
-                    said, silence_seconds = time.monotonic(), 0.0
+                    said, silence_seconds = monotonic(), 0.0
                 if feed.closed:
                     break
                 turned = await stay.wait(turn, self._heartbeat_seconds - silence_seconds)

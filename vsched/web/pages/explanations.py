@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
@@ -20,6 +19,7 @@ from aiohttp import web
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from vsched.clock import monotonic, thread_time
 from vsched.errors import Unavailable
 from vsched.explain.changes import SIMULATIONS_MAX
 from vsched.explain.explaining import CHANGES_SHARE, explain, explain_queue
@@ -101,7 +101,7 @@ class Explainer:
 
         ``seconds`` from now on it is searched for what would help, and for the start; 0: not at all.
         """
-        asked = time.monotonic()
+        asked = monotonic()
         if who := self._elsewhere(namespace, name):
             return who
 
@@ -148,7 +148,7 @@ class Explainer:
 
     async def of_queue(self, name: str, seconds: float) -> Explanation | str:
         """The explanation of a queue, else why there is none; raises Unavailable."""
-        asked = time.monotonic()
+        asked = monotonic()
 
         def make(frozen: FrozenSnapshot, over: Asked) -> Explanation | None:
             return explain_queue(
@@ -177,10 +177,10 @@ class Explainer:
         if self._asked >= MOST_AT_ONCE:
             raise Unavailable(answers_words.too_many_explanations(self._asked))
         self._asked += 1
-        until, ended = time.monotonic() + self._longest_seconds, Event()
+        until, ended = monotonic() + self._longest_seconds, Event()
         try:
             frozen = await self._look()
-            return frozen, await self._aside(lambda: make(frozen, lambda: ended.is_set() or time.monotonic() > until))
+            return frozen, await self._aside(lambda: make(frozen, lambda: ended.is_set() or monotonic() > until))
         except Spent:
             raise Unavailable(answers_words.explaining_takes_long(self._longest_seconds)) from None
         finally:
@@ -197,9 +197,9 @@ class Explainer:
 
         def spent() -> bool:
             if not most:
-                most.append(time.thread_time() + work_seconds)
+                most.append(thread_time() + work_seconds)
             self._at_rest(REST_SECONDS)
-            return time.monotonic() > until or time.thread_time() > most[0]
+            return monotonic() > until or thread_time() > most[0]
 
         return spent
 

@@ -7,7 +7,6 @@ mirror forgets the placements: at once the first time, after a wait when it happ
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Protocol
 
 import msgspec
 
-from vsched.clock import Clock
+from vsched.clock import Clock, monotonic
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
 from vsched.writes import words as room_words
@@ -221,9 +220,9 @@ class GangTransactions:
         Gangs that wait are left as they are: the next daemon finds what they have reserved, and goes on with it.
         """
         self._closed = True
-        end = time.monotonic() + deadline_seconds
+        end = monotonic() + deadline_seconds
         self._why_given_up = room_words.STOPPING
-        while self._open and (left_seconds := end - time.monotonic()) > 0:
+        while self._open and (left_seconds := end - monotonic()) > 0:
             self._give_up(self._open)
             tasks = [task for task in self._open.values() if task is not None]
             if not tasks:

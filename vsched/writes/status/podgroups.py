@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from math import inf
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from vsched.model.jobs.spec import Condition, JobSpec
 from vsched.model.plan import JobOutcome
 from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot
+from vsched.randomness import hexadecimal
 from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgroup_write
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
@@ -280,7 +280,7 @@ class JobStatuses:
 
     async def _write(self, key: str, due: DueStatus) -> None:
         outcome = due.outcome
-        conditions = podgroup_conditions(outcome.conditions, self._clock.now(), f"{random.getrandbits(128):032x}")
+        conditions = podgroup_conditions(outcome.conditions, self._clock.now(), hexadecimal(32))
         try:
             answer = await self._statuses.send(
                 lambda subresource: podgroup_write(outcome, due.uid, conditions, subresource)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
-from time import monotonic
 from typing import ClassVar, NamedTuple
 
 from vsched.apimachinery.manifests.node_pools import POOL, PoolDescription
@@ -18,6 +17,7 @@ from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.objects import by_age, condition, is_deleting, is_finished, is_ready
 from vsched.apimachinery.meta.times import utc_now
 from vsched.apimachinery.workloads.actions import Action, After, Create, Tell, delete, set_status
+from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.autoscaling import requests as asked
 from vsched.sim.controllers.autoscaling.packing import Room, Rooms, Stock, buy, buy_all

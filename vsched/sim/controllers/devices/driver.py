@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from time import monotonic
 from typing import ClassVar
 
 from vsched.apimachinery.meta.conditions import with_condition
@@ -12,6 +11,7 @@ from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.objects import is_deleting
 from vsched.apimachinery.meta.times import format_time, utc_now
 from vsched.apimachinery.workloads.actions import Action, After, Create, Update, delete, set_status
+from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.fleet import DeviceFleet

@@ -8,13 +8,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from time import monotonic
 from typing import ClassVar
 
 from vsched.apimachinery.meta.kinds import Obj, without
 from vsched.apimachinery.meta.objects import seconds_since
 from vsched.apimachinery.meta.times import utc_now
 from vsched.apimachinery.workloads.actions import Action, After, Create, SetStatus, Tell, Update, set_status
+from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.event_messages import KUBELET

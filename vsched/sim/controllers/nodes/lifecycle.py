@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from time import monotonic
 from typing import ClassVar
 
 from vsched.apimachinery.meta.conditions import with_condition
@@ -11,6 +10,7 @@ from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.objects import is_deleting, is_finished, tolerates
 from vsched.apimachinery.meta.times import utc_now
 from vsched.apimachinery.workloads.actions import Action, After, delete, set_status
+from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.nodes.node_status import retaint

@@ -5,7 +5,6 @@ The figures are worked out when they are asked for.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.times import parse_time
 from vsched.apimachinery.workloads.actions import Action
+from vsched.clock import now
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.nodes.node_status import is_node_ready
@@ -53,9 +53,7 @@ class UsageMeter(Controller):
     primary: ClassVar[str] = "pods"
     watches: ClassVar[tuple[str, ...]] = ("pods",)
 
-    def __init__(
-        self, client: LocalClient, pod_index: PodIndex, settings: UsageSettings, clock: Clock = time.time
-    ) -> None:
+    def __init__(self, client: LocalClient, pod_index: PodIndex, settings: UsageSettings, clock: Clock = now) -> None:
         super().__init__(client, pod_index)
         self.settings = settings
         self.clock = clock

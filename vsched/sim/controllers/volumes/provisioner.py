@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from time import monotonic
 from typing import ClassVar
 
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.objects import is_deleting, split_key
 from vsched.apimachinery.workloads.actions import Action, After, Create, Tell, Update
+from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.pod_index import PodIndex

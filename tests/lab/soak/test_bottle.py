@@ -1,0 +1,297 @@
+"""A cluster in a bottle: equal seeds give equal logs, nothing asks the machine, and what goes wrong is found."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import secrets
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from tests.support.examples import seeds
+from vsched.cli import cli
+from vsched.daemon.app import Daemon
+from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.faults import BottleFaults, ProcessFault, ProcessFaultKind
+from vsched.lab.soak.bottle.loop import BottleLoop, NothingMore
+from vsched.lab.soak.bottle.processes import EPOCH, Process
+from vsched.lab.soak.bottle.run import Bottle, BottleSettings
+from vsched.lab.soak.bottle.shrinking import shrunk
+from vsched.sim.api.fault_plan import read_plan
+
+FAULTS = read_plan(Path("config/bottle.yaml"), BottleFaults)
+MINUTE = BottleSettings(seconds=60.0, daemons=2, faults=FAULTS)
+
+
+def settings_of(seed: int, **more: Any) -> BottleSettings:
+    return msgspec.structs.replace(MINUTE, seed=seed, **more)
+
+
+# -- runs
+
+
+def test_equal_seeds_give_equal_logs_in_any_process() -> None:
+    (seed,) = seeds(1, "bottle")
+    arguments = f"soak --virtual --seed {seed} --minutes 0.5 --daemons 2 --nodes 8 --pods-per-minute 60"
+    further = ("--faults", "config/bottle.yaml", "--json")
+    command = [sys.executable, "-m", "vsched", *arguments.split(), *further]
+    other = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "7"}, capture_output=True, check=False)
+
+    first, second = (Bottle(settings_of(each, seconds=30.0)) for each in (seed, seed + 1))
+
+    assert first.run()["digest"] == orjson.loads(other.stdout)["digest"]
+    assert second.run()["digest"] != orjson.loads(other.stdout)["digest"]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_nothing_breaks_whatever_goes_wrong(number: int) -> None:
+    seed = seeds(3, "faults in a bottle")[number]
+
+    found = Bottle(settings_of(seed, daemons=1 + number)).run()
+
+    assert found["told"] == {}, f"vsched soak --virtual --seed {seed} --minutes 1 --daemons {1 + number} ..."
+    assert found["bound"] == found["created"] > 20
+
+
+def test_nothing_asks_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def refusing(*args: Any, **kwargs: Any) -> Any:
+            caller = sys._getframe(1).f_globals.get("__name__", "")
+            assert not caller.startswith("vsched."), f"{caller} asks {name}"
+            return real(*args, **kwargs)
+
+        return refusing
+
+    for module, names in {
+        time: ("time", "monotonic", "perf_counter", "thread_time", "sleep"),
+        random: ("random", "uniform", "randint", "choice", "getrandbits"),
+        secrets: ("token_bytes", "token_urlsafe", "token_hex"),
+        uuid: ("uuid4",),
+        os: ("urandom",),
+    }.items():
+        for name in names:
+            monkeypatch.setattr(module, name, refuse(f"{module.__name__}.{name}", getattr(module, name)))
+    monkeypatch.setattr(socket.socket, "connect", None)
+    monkeypatch.setattr(socket.socket, "listen", None)
+    monkeypatch.setattr(threading.Thread, "start", None)
+
+    found = Bottle(settings_of(3)).run()
+
+    assert found["told"] == {}
+
+
+def test_a_lost_binding_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that forgets what it decided, every now and then, leaves pods without nodes."""
+    real = Daemon.__init__
+
+    def forgetful(self: Daemon, *args: Any, **kwargs: Any) -> None:
+        real(self, *args, **kwargs)
+        enqueue = self.dispatcher.enqueue
+        count = iter(range(1 << 30))
+        self.dispatcher.enqueue = lambda *each, **more: None if next(count) % 5 == 4 else enqueue(*each, **more)  # type: ignore[method-assign]
+
+    monkeypatch.setattr(Daemon, "__init__", forgetful)
+
+    monkeypatch.setattr("vsched.lab.soak.bottle.run.SETTLE_LOOKS", 2)
+
+    assert Bottle(settings_of(1, seconds=20.0, faults=BottleFaults())).run()["violations"]
+
+
+def test_a_smaller_run_has_the_same_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon binds nobody, so that pods are never bound whatever else there is."""
+    monkeypatch.setattr("vsched.lab.soak.bottle.run.SETTLE_LOOKS", 1)
+    monkeypatch.setattr(Daemon, "run", lambda self: asyncio.sleep(1e6))
+
+    found = shrunk(settings_of(1, seconds=8.0), words.NEVER_BOUND)
+
+    assert (found.daemons, found.nodes, found.faults.rules, found.faults.processes) == (1, 1, (), ())
+    assert found.seconds < 8.0
+
+
+# -- commands
+
+
+def test_the_command_stops_at_a_moment_and_writes_down_what_was_sent(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.log"
+    arguments = f"soak --virtual --seed 4 --minutes 1 --nodes 8 --pods-per-minute 60 --until 5s --trace {trace}"
+
+    done = CliRunner().invoke(cli, arguments.split(), catch_exceptions=False)
+
+    assert done.exit_code == 0, done.output
+    assert "digest of the log" in done.output
+    lines = trace.read_text(encoding="utf-8").splitlines()
+    assert any(" daemon-1 info: cache synced" in line for line in lines)
+    assert any("POST /api/v1/namespaces/soak-" in line for line in lines)
+    assert max(float(line.split()[0]) for line in lines) <= 5.1
+
+
+# -- loop, network, processes
+
+
+def in_a_bottle(main: Callable[[BottleLoop], Any], seed: int = 1) -> Any:
+    loop = BottleLoop(random.Random(seed))
+    try:
+        return loop.run_until_complete(main(loop))
+    finally:
+        loop.close()
+
+
+class Kept(asyncio.Protocol):
+    """Keeps what arrives."""
+
+    def __init__(self) -> None:
+        self.data, self.ended, self.lost = b"", False, "no"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.data += data
+
+    def eof_received(self) -> bool:
+        self.ended = True
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost = type(exc).__name__
+
+
+async def connected(loop: BottleLoop) -> tuple[asyncio.Transport, Kept, Kept]:
+    made: list[Kept] = []
+
+    def server() -> Kept:
+        made.append(Kept())
+        return made[-1]
+
+    listening = await loop.create_server(server, "127.0.0.1", 0)
+    _, port = listening.sockets[0].getsockname()
+    transport, client = await loop.create_connection(Kept, "127.0.0.1", port)
+    await asyncio.sleep(0.01)
+    return transport, client, made[0]
+
+
+def test_a_day_passes_at_once() -> None:
+    async def main(loop: BottleLoop) -> float:
+        await asyncio.sleep(86_400.0)
+        return loop.time()
+
+    assert in_a_bottle(main) == pytest.approx(86_400.0)
+
+
+def test_who_waits_for_what_nobody_plans_is_told() -> None:
+    async def main(loop: BottleLoop) -> None:
+        await loop.create_future()
+
+    with pytest.raises(NothingMore):
+        in_a_bottle(main)
+
+
+def test_what_is_sent_arrives_whole_in_order_and_then_the_end() -> None:
+    async def main(loop: BottleLoop) -> Kept:
+        transport, _, server = await connected(loop)
+        for number in range(200):
+            transport.write(b"%d " % number)
+            await asyncio.sleep(0.0001 * (number % 3))
+        transport.close()
+        await asyncio.sleep(1.0)
+        return server
+
+    found = in_a_bottle(main)
+    assert found.data == b"".join(b"%d " % number for number in range(200))
+    assert (found.ended, found.lost) == (True, "NoneType")
+
+
+def test_a_killed_process_cleans_nothing_up_and_its_connections_end() -> None:
+    async def main(loop: BottleLoop) -> tuple[list[str], str]:
+        process, said = Process("p", loop, random.Random(1)), list[str]()
+        _, _, server = await connected(loop)
+
+        async def work() -> None:
+            try:
+                await loop.create_connection(Kept, *server.transport.get_extra_info("sockname"))
+                said.append("connected")
+                await asyncio.sleep(5.0)
+                said.append("goes on")
+            finally:
+                said.append("cleans up")
+
+        task = process.start(work())
+        await asyncio.sleep(1.0)
+        process.kill()
+        await asyncio.sleep(10.0)
+        assert not task.done()
+        told, said = said, []  # what Python cleans up later is not part of it
+        return told, "alive" if process.alive else "dead"
+
+    assert in_a_bottle(main) == (["connected"], "dead")
+
+
+def test_a_process_that_pauses_goes_on_later() -> None:
+    async def main(loop: BottleLoop) -> list[float]:
+        process, when = Process("p", loop, random.Random(1)), list[float]()
+
+        async def work() -> None:
+            for _ in range(4):
+                await asyncio.sleep(1.0)
+                when.append(round(process.monotonic(), 2))
+
+        task = process.start(work())
+        await asyncio.sleep(1.5)
+        process.pause(10.0)
+        await asyncio.sleep(20.0)
+        assert task.done()
+        return when
+
+    assert in_a_bottle(main) == [1.0, 11.5, 12.5, 13.5]
+
+
+def test_who_is_cut_off_is_heard_once_joined_again() -> None:
+    async def main(loop: BottleLoop) -> list[bytes]:
+        one, two = Process("one", loop, random.Random(1)), Process("two", loop, random.Random(2))
+        made = Kept()
+        listening = await two.start(loop.create_server(lambda: made, "127.0.0.1", 0))
+        address = listening.sockets[0].getsockname()
+        transport, _ = await one.start(loop.create_connection(Kept, *address))
+        loop.network.cut("one", "two")
+        transport.write(b"hello")
+        await asyncio.sleep(60.0)
+        heard = [made.data]
+        loop.network.join("one", "two")
+        await asyncio.sleep(1.0)
+        return [*heard, made.data]
+
+    assert in_a_bottle(main) == [b"", b"hello"]
+
+
+def test_the_clock_of_a_process_may_be_wrong() -> None:
+    async def main(loop: BottleLoop) -> tuple[float, float]:
+        process = Process("p", loop, random.Random(1))
+        process.skew_seconds = -50.0
+        return process.now() - EPOCH, process.monotonic()
+
+    now, steady = in_a_bottle(main)
+    assert now == pytest.approx(steady - 50.0)
+
+
+@pytest.mark.parametrize("kind", ProcessFaultKind)
+def test_each_kind_of_fault_happens_and_ends(kind: ProcessFaultKind) -> None:
+    rule = ProcessFault(fault=kind, every_seconds=5.0, lasts_seconds=4.0)
+    bottle = Bottle(settings_of(5, seconds=30.0, faults=BottleFaults(processes=(rule,))))
+
+    found = bottle.run()
+
+    assert found["told"] == {}
+    assert any(line.what.startswith(f"{kind} daemon-") for line in bottle.lines)

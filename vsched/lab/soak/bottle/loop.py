@@ -1,0 +1,152 @@
+"""An event loop on virtual time: nothing is waited for, the clock moves on to what comes next.
+
+Connections stay in memory (``network``), and what others do in threads is done in a step of its own. So the order of
+all steps follows from what runs on the loop, and from the seed of the network's delays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import socket
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextvars import Context, copy_context
+from random import Random
+from typing import Any, TypeVar
+
+from vsched.errors import VschedError
+from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.network import Network
+from vsched.lab.soak.bottle.processes import takes
+
+T = TypeVar("T")
+TURN_SECONDS = 1e-6
+"""What each turn of the loop takes: who waits for a moment that is a rounding away would wait for ever otherwise."""
+
+
+class NothingMore(VschedError):
+    """Nothing is planned any more: whoever waits would wait for ever."""
+
+
+class _Step(asyncio.Handle):
+    """A step of a process; not taken once the process is dead."""
+
+    __slots__ = ()
+
+    def _run(self) -> None:
+        if takes(self):
+            super()._run()
+
+
+class _TimedStep(asyncio.TimerHandle):
+    """The same at a time."""
+
+    __slots__ = ()
+
+    def _run(self) -> None:
+        if takes(self):
+            super()._run()
+
+
+class _NoSelector:
+    """Waits for nothing."""
+
+    def __init__(self, move: Callable[[float], None]) -> None:
+        self._move = move
+
+    def select(self, timeout: float | None) -> tuple[()]:
+        """Let the time until the next step pass at once; raises NothingMore where there is none."""
+        if timeout is None:
+            raise NothingMore(words.NOTHING_PLANNED)
+        self._move(timeout)
+        return ()
+
+
+class BottleLoop(asyncio.BaseEventLoop):
+    """The loop of a bottle. Its time begins at 0."""
+
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self.network = Network(self, random)
+        self._now = 0.0
+        self._selector = _NoSelector(self._move)
+        self._connecting: dict[socket.socket, tuple[str, int]] = {}
+        self.set_exception_handler(self._failed)
+        self.failures: list[dict[str, Any]] = []
+        """What went wrong in steps that nobody waits for."""
+
+    def time(self) -> float:
+        return self._now
+
+    def _move(self, seconds: float) -> None:
+        self._now += seconds + TURN_SECONDS
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self.failures.append(context)
+
+    # -- steps
+
+    def _call_soon(self, callback: Any, args: Any, context: Context | None) -> asyncio.Handle:
+        handle = _Step(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        handle = _TimedStep(when, callback, args, self, context)
+        heapq.heappush(self._scheduled, handle)
+        handle._scheduled = True  # type: ignore[attr-defined]
+        return handle
+
+    def _process_events(self, event_list: object) -> None:
+        """There are no files to read from."""
+
+    def _write_to_self(self) -> None:
+        """Nobody sleeps who would have to be woken up."""
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """Do it in a step of its own: there are no threads."""
+        done: asyncio.Future[T] = self.create_future()
+        self.call_soon(_do, done, func, args)
+        return done
+
+    # -- connections
+
+    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:
+        return self.network.listen(protocol_factory, host, port, copy_context())
+
+    async def sock_connect(self, sock: socket.socket, address: Any) -> None:
+        await self.network.reach(address[0], address[1])
+        self._connecting[sock] = (address[0], address[1])
+
+    async def create_connection(
+        self, protocol_factory: Any, host: Any = None, port: Any = None, *, sock: Any = None, **_: Any
+    ) -> tuple[Any, Any]:
+        if sock is None:
+            await self.network.reach(host, port)
+        else:
+            host, port = self._connecting.pop(sock)
+            sock.close()
+        return self.network.connect(protocol_factory, host, port)
+
+    async def getaddrinfo(self, host: Any, port: Any, **_: Any) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host or "127.0.0.1", port))]
+
+
+def _do(done: asyncio.Future[T], func: Callable[..., T], args: tuple[Any, ...]) -> None:
+    if done.cancelled():
+        return
+    try:
+        result = func(*args)
+    except Exception as error:
+        done.set_exception(error)
+    else:
+        done.set_result(result)

@@ -1,0 +1,94 @@
+"""The processes in a bottle. They share one event loop; each step of a process knows whose it is by its context.
+
+A process that is killed takes no further step: nothing of it is cleaned up, as after ``kill -9``. One that pauses takes
+the steps of its pause when it goes on, as after a stop of its machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar, copy_context
+from random import Random
+from typing import Any, TypeVar
+
+from vsched.clock import CLOCK
+from vsched.randomness import SOURCE
+
+T = TypeVar("T")
+EPOCH = 1_700_000_000.0
+"""What the wall clock shows when a bottle is opened."""
+
+_PROCESS: ContextVar[Process | None] = ContextVar("process", default=None)
+
+
+def current() -> Process | None:
+    """Whose step is taken now; None for the bottle's own."""
+    return _PROCESS.get()
+
+
+class Process:
+    """One process: its clock, its random source, and whether it runs."""
+
+    def __init__(self, name: str, loop: asyncio.AbstractEventLoop, random: Random) -> None:
+        self.name = name
+        self.random = random
+        self.alive = True
+        self.skew_seconds = 0.0
+        """By how much its wall clock is wrong."""
+        self.context = copy_context()
+        self.context.run(_PROCESS.set, self)
+        self.context.run(SOURCE.set, random)
+        self.context.run(CLOCK.set, self)
+        self.ends: set[Callable[[], None]] = set()
+        """What its machine does when it is killed: its connections end."""
+        self._loop = loop
+        self._pauses = False
+        self._late: list[asyncio.Handle] = []
+        self._tasks: list[asyncio.Task[Any]] = []
+        """Kept, so that what a killed process was about to do is not cleaned up meanwhile."""
+
+    def now(self) -> float:
+        """Its wall clock: seconds since the epoch."""
+        return EPOCH + self._loop.time() + self.skew_seconds
+
+    def monotonic(self) -> float:
+        """Its steady clock."""
+        return self._loop.time()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run something as this process."""
+        task = self._loop.create_task(work, context=self.context.copy())
+        self._tasks.append(task)
+        return task
+
+    def kill(self) -> None:
+        """End it between two of its steps."""
+        self.alive = False
+        self._late.clear()
+        for end in tuple(self.ends):
+            end()
+        self.ends.clear()
+
+    def pause(self, seconds: float) -> None:
+        """Stop it; it goes on after so many seconds."""
+        self._pauses = True
+        self._loop.call_later(seconds, self._go_on)
+
+    def _go_on(self) -> None:
+        late, self._late, self._pauses = self._late, [], False
+        for handle in late:
+            if not handle.cancelled():
+                handle._run()
+
+    def takes(self, step: asyncio.Handle) -> bool:
+        """Whether it takes a step now; one that falls into a pause is taken after it."""
+        if self.alive and self._pauses:
+            self._late.append(step)
+        return self.alive and not self._pauses
+
+
+def takes(step: asyncio.Handle) -> bool:
+    """Whether a step is taken now."""
+    process = step._context.get(_PROCESS)  # type: ignore[attr-defined]
+    return process is None or process.takes(step)

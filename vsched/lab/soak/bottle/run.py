@@ -1,0 +1,271 @@
+"""One run of a bottle: an embedded cluster, daemons and users on virtual time, from one seed."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import AsyncExitStack, suppress
+from hashlib import sha256
+from random import Random
+from typing import Any
+
+import msgspec
+import structlog
+
+from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
+from vsched.daemon.options import Options
+from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import FixedHeaders
+from vsched.kube.client import ApiClient
+from vsched.kube.lease.record import LeaseSettings
+from vsched.lab.outcomes import pod_watch
+from vsched.lab.sender import Sender
+from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.daemons import BottleDaemon
+from vsched.lab.soak.bottle.faults import SERVER, BottleFaults, Misfortune
+from vsched.lab.soak.bottle.loop import BottleLoop
+from vsched.lab.soak.bottle.network import End
+from vsched.lab.soak.bottle.processes import Process, current
+from vsched.lab.soak.churn import Rate, SoakUsers
+from vsched.lab.soak.outcomes import SoakOutcomes, Violations
+from vsched.log import LEVELS
+from vsched.sim.api.fault_plan import FaultInjector
+from vsched.sim.cluster import Cluster
+
+NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
+LOOK_SECONDS = 5.0
+SETTLE_LOOKS = 120
+"""How often it is looked whether all work runs, once nothing goes wrong any more."""
+AGENT = "vsched-users"
+DAEMONS = ("vsched/",)
+"""How the User-Agent of a daemon begins: requests of others do not fail."""
+LEASE = LeaseSettings()
+
+
+class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is in a bottle, and for how long it runs."""
+
+    seed: int = 1
+    seconds: float = 600.0
+    """While work comes and things go wrong."""
+    until: float | None = None
+    """Stop there, whatever is under way."""
+    trace: bool = False
+    """Keep all that is sent."""
+    nodes: int = 8
+    daemons: int = 1
+    pods_per_minute: float = 60.0
+    faults: BottleFaults = BottleFaults()
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Something that happened."""
+
+    at: float
+    who: str
+    what: str
+
+
+class TimedViolations(Violations):
+    """Broken promises, and when the first one was."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._loop = loop
+        self.first_at: float | None = None
+
+    def add(self, promise: str, what: str) -> None:
+        super().add(promise, what)
+        if self.first_at is None:
+            self.first_at = self._loop.time()
+
+
+class Bottle:
+    """A cluster in a bottle, and what happened in it."""
+
+    def __init__(self, settings: BottleSettings) -> None:
+        self._settings = settings
+        self._random = Random(settings.seed)
+        self.loop = BottleLoop(self._new_random())
+        self.loop.network.on_arrival = self._arrived
+        self.violations = TimedViolations(self.loop)
+        self.lines: list[Line] = []
+        self.warned: Counter[str] = Counter()
+        self._digest = sha256()
+        self.outcomes: SoakOutcomes
+        self.daemons: list[BottleDaemon] = []
+        self._processes: list[Process] = []
+        self._is_over = False
+
+    def run(self) -> dict[str, Any]:
+        """Run it to its end; returns the result as one document."""
+        before = structlog.get_config()
+        structlog.configure(
+            processors=[self._hear],
+            wrapper_class=structlog.make_filtering_bound_logger(LEVELS["info"]),
+            cache_logger_on_first_use=False,
+        )
+        try:
+            asyncio.set_event_loop(self.loop)
+            self.loop.run_until_complete(self._main())
+        finally:
+            self._is_over = True
+            self._drop()
+            asyncio.set_event_loop(None)
+            structlog.configure(**before)
+        return self.to_dict()
+
+    def _drop(self) -> None:
+        """End what killed processes were about to do, which nobody has cleaned up."""
+        for process in self._processes:
+            process.alive = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for task in asyncio.all_tasks(self.loop):
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+                with suppress(BaseException):  # what its clean-up comes to is of no interest
+                    task.get_coro().close()
+            self._processes.clear()
+            self.loop.close()
+            gc.collect()
+
+    # -- the log
+
+    def _say(self, who: str, what: str) -> None:
+        line = Line(round(self.loop.time(), 6), who, what)
+        self.lines.append(line)
+        self._digest.update(repr(line).encode())
+
+    def _arrived(self, source: End, to: End, pieces: Iterable[bytes | None]) -> None:
+        """All that is sent counts for the digest."""
+        names = [end.process.name if end.process is not None else "" for end in (source, to)]
+        self._digest.update(f"{self.loop.time():.9f} {names}".encode())
+        for piece in pieces:
+            self._digest.update(piece or b"")
+            if self._settings.trace:
+                text = "ends" if piece is None else piece.decode("utf-8", "backslashreplace")
+                self.lines.append(Line(round(self.loop.time(), 6), f"{names[0]} to {names[1]}", text))
+
+    def _hear(self, _: object, level: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        if self._is_over:
+            raise structlog.DropEvent
+        process = current()
+        event, name = str(record.pop("event", "")), "" if process is None else process.name
+        self._say(name, f"{level}: {event} " + " ".join(f"{key}={value}" for key, value in record.items()))
+        if level in ("error", "critical") or "exc_info" in record:
+            self.violations.add(words.ERROR_IN_LOG, f"{name}: {event}")
+        elif level == "warning":
+            self.warned[event] += 1
+            if "rule" in record:
+                self.violations.add(str(record["rule"]), f"{name}: {record.get('says')}")
+        raise structlog.DropEvent
+
+    # -- what is in it
+
+    def _new_random(self) -> Random:
+        return Random(self._random.getrandbits(64))
+
+    def _process(self, name: str) -> Process:
+        self._say(name, "starts")
+        process = Process(name, self.loop, self._new_random())
+        self._processes.append(process)
+        return process
+
+    async def _main(self) -> None:
+        settings, over = self._settings, asyncio.Event()
+        injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=DAEMONS))
+        ready: asyncio.Future[Cluster] = self.loop.create_future()
+        server = self._process(SERVER).start(self._serve(injector, ready, over))
+        await asyncio.wait((server, ready), return_when=asyncio.FIRST_COMPLETED)
+        if server.done():
+            server.result()
+        url = ready.result().url
+        options = Options(listen_address="", healthz_address="", verify=1.0, leader_elect=settings.daemons > 1)
+        self.daemons = [
+            BottleDaemon(f"daemon-{number}", url, options, self._process, self.violations)
+            for number in range(1, settings.daemons + 1)
+        ]
+        misfortune = Misfortune(self.daemons, self.loop.network, self._new_random())
+        misfortune.on_fault = lambda kind, name: self._say("", f"{kind} {name}")
+        running = [self.loop.create_task(daemon.run()) for daemon in self.daemons]
+        wrong = [self.loop.create_task(misfortune.run(rule)) for rule in settings.faults.processes]
+        users = self._process("users").start(self._use(url, injector, wrong))
+        await self._watched([users, server, *running])
+        over.set()
+        for task in (*running, *wrong):
+            task.cancel()
+        for daemon in self.daemons:
+            daemon.kill()
+        await server
+        for failure in self.loop.failures:
+            self.violations.add(words.STEP_FAILED, f"{failure.get('message')}: {failure.get('exception')!r}")
+
+    async def _watched(self, tasks: list[asyncio.Task[Any]]) -> None:
+        """Wait for the end of the first, and of nothing else."""
+        until = self._settings.until
+        seconds = None if until is None else max(0.0, until - self.loop.time())
+        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+    async def _serve(self, injector: FaultInjector, ready: asyncio.Future[Cluster], over: asyncio.Event) -> None:
+        async with Cluster(self._settings.nodes, faults=injector, seed=self._random.getrandbits(32)) as cluster:
+            ready.set_result(cluster)
+            await over.wait()
+
+    async def _use(self, url: str, injector: FaultInjector, wrong: list[asyncio.Task[None]]) -> None:
+        """Users create work for so long; then nothing goes wrong any more, and all that fits has to run."""
+        settings = self._settings
+        self.outcomes = SoakOutcomes(NODE_CPUS, self.violations)
+        own = FixedHeaders((("User-Agent", AGENT),))
+        async with AsyncExitStack() as stack:
+            client = await stack.enter_async_context(ApiClient(Connection(url, credentials=own)))
+            sender = await stack.enter_async_context(Sender(url))
+            churn = SoakUsers(sender, self.outcomes, Rate(settings.pods_per_minute, settings.seed))
+            watch = asyncio.ensure_future(pod_watch(client, self.outcomes).run())
+            await churn.settle_in()
+            over = asyncio.Event()
+            working = asyncio.ensure_future(churn.run(over))
+            await asyncio.sleep(settings.seconds)
+            over.set()
+            await working
+            injector.enabled = False
+            for task in wrong:
+                task.cancel()
+            self._say("", words.NOTHING_GOES_WRONG)
+            deleting = asyncio.ensure_future(churn.delete_done())
+            for _ in range(SETTLE_LOOKS):
+                if not self.outcomes.never_bound() and not self.outcomes.partial():
+                    break
+                await asyncio.sleep(LOOK_SECONDS)
+            self._judge(churn)
+            for task in (watch, deleting):
+                task.cancel()
+
+    def _judge(self, churn: SoakUsers) -> None:
+        for pod in self.outcomes.never_bound():
+            self.violations.add(words.NEVER_BOUND, pod)
+        for gang in self.outcomes.partial():
+            self.violations.add(words.PARTIAL, str(gang))
+        if churn.problems:
+            self.violations.add(words.REQUEST_FAILED, churn.last_problem)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that is known now."""
+        outcomes = self.outcomes
+        return {
+            "seed": self._settings.seed,
+            "seconds": round(self.loop.time(), 3),
+            "created": outcomes.created,
+            "bound": outcomes.bound,
+            "finished": outcomes.finished,
+            "starts": sum(daemon.starts for daemon in self.daemons),
+            "warnings": dict(self.warned.most_common()),
+            "violations": dict(self.violations.counts),
+            "told": self.violations.first,
+            "first_at": self.violations.first_at,
+            "digest": self._digest.hexdigest(),
+        }

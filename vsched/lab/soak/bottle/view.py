@@ -1,0 +1,46 @@
+"""What happened in a bottle as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.run import BottleSettings, Line
+
+BEFORE_SECONDS = 1.0
+"""So long before a violation the command stops that shows how it came about."""
+
+
+def as_table(result: Mapping[str, Any], settings: BottleSettings, faults: Path | None) -> RenderableType:
+    """The result, and for a violation the command that runs to the moment before it."""
+    table = Table(show_header=False, show_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right")
+    table.add_row(words.SEED, f"{result['seed']}")
+    table.add_row(words.VIRTUAL_SECONDS, f"{result['seconds']:,.0f}")
+    table.add_row(words.PODS, "{created:,}, {bound:,}, {finished:,}".format(**result))
+    table.add_row(words.STARTS, f"{result['starts']:,}")
+    table.add_row(words.DIGEST, result["digest"][:16])
+    parts: list[RenderableType] = [table]
+    for promise, count in result["violations"].items():
+        parts += ["", words.broken(promise, count), *(f"  {line}" for line in result["told"][promise])]
+    if result["first_at"] is not None:
+        until = max(0.0, result["first_at"] - BEFORE_SECONDS)
+        parts += ["", words.again(command_of(settings, faults, until))]
+    return Group(*parts)
+
+
+def command_of(settings: BottleSettings, faults: Path | None, until: float) -> str:
+    """The command that runs a bottle to a moment, and writes down all that is sent."""
+    numbers = (settings.seed, settings.seconds / 60, settings.nodes, settings.daemons, settings.pods_per_minute)
+    return words.command(*numbers, "" if faults is None else f" --faults {faults}", until)
+
+
+def as_log(lines: list[Line]) -> str:
+    """One line for each thing that happened."""
+    return "".join(f"{line.at:.6f} {line.who or '-'} {line.what.encode('unicode_escape').decode()}\n" for line in lines)
