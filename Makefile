@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test words compiled check lint fix bench wheels binary image binary-test install clean
+.PHONY: help demo test words reference compiled check lint fix bench wheels binary image binary-test install clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -35,6 +35,9 @@ test: $(STAMP) ## all tests
 
 words: $(STAMP) ## all sentences for people, with their places (ARGS: those that match)
 	@$(BIN)/python -m tests.support.sentences $(ARGS)
+
+reference: $(STAMP) ## config/reference, made from the definitions and the figures
+	@$(BIN)/python -m tests.support.reference
 
 compiled: $(STAMP)
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q vsched

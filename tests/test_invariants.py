@@ -117,11 +117,11 @@ def test_invariant_4_equal_inputs_give_equal_bytes(case: Case, random: Random) -
 def test_invariant_5_what_is_kept_by_row_does_not_outlive_the_rows(case: Case) -> None:
     """A node that comes before all others moves every row by one."""
     cache, memo = mirror(manifests(case.text)), Memo(Mode.ON)
-    cache.use(reading(case.text))
+    cache.inputs.use(reading(case.text))
     for text in ("", "node a0 cpu=1", "node b0 cpu=9"):
         for found in manifests(text):
             if found["kind"] == "Node":
-                cache.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(found)))
+                cache.intake.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(found)))
         snapshot = cache.snapshot(NOW)
         report = run_cycle(snapshot, case.policy, REGISTRY, memo=memo)
         assert report_bytes(report) == report_bytes(run_cycle(snapshot, case.policy, REGISTRY))

@@ -15,15 +15,16 @@ from tests.support.plans import DEFAULT_POLICY, NOW
 from vsched.cli import cli
 from vsched.cli.plan.arbitrate import AT_ONCE
 from vsched.cli.plan.live import OUR_NAMES
-from vsched.cli.plan.on_paper import make_plan
+from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.usage_file import read_usage
-from vsched.cli.plan.view import Document
+from vsched.cli.plan.view import Document, as_document
 from vsched.cli.plan.workloads import decode_with_pods
 from vsched.explain.menu import words as menus
 from vsched.framework.places import words as places
 from vsched.framework.words import nodes as node_words
 from vsched.kernels.topology.membership import counts, membership
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.wire.manifests import read
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
@@ -58,7 +59,9 @@ def planned(name: str, *, by_default: bool = False) -> Document:
     usage = read_usage(str(figures), NOW) if figures is not None else None
     policy = DEFAULT_POLICY if path is None or by_default else load_file(path, REGISTRY).policy
     rules = AT_ONCE if arbitrate else None
-    return make_plan(manifests, policy, OUR_NAMES, cycles=cycles, now=NOW, usage=usage, rules=rules)
+    return as_document(
+        decide_on_paper(manifests, policy, OUR_NAMES, cycles=cycles, now=NOW, usage=usage, rules=rules).planned
+    )
 
 
 def binds(document: Document, cycle: int = 0) -> dict[str, str]:
@@ -489,8 +492,8 @@ def test_every_sample_has_its_result_checked() -> None:
 
 def test_hypernodes_for_kubectl_are_whole_trees() -> None:
     objects = decode_with_pods(read([str(SAMPLES / "topology/racks.yaml")], StringIO())).objects["HyperNode"]
-    known = Cache(frozenset())
-    known.replace("HyperNode", objects)
+    known = Mirror(MirrorSettings(frozenset()))
+    known.intake.replace("HyperNode", objects)
     seen = known.snapshot(NOW)
 
     assert not known.broken

@@ -193,11 +193,11 @@ def test_a_plan_over_several_cycles_places_who_was_let_in() -> None:
 def test_what_was_decided_is_not_decided_again_until_it_is_known_to_have_failed() -> None:
     cache = mirror(at_gates(f"node n1 cpu=8\nqueue default capability=cpu:2\njob ns/a min=1 pods=2 cpu=2 {SHUT}"))
     first = run_cycle(cache.snapshot(1e9), CAPACITY, REGISTRY)
-    cache.assume(first)
+    cache.assumptions.assume(first)
     second = run_cycle(cache.snapshot(1e9), CAPACITY, REGISTRY)
     assert ([ungate.name for ungate in first.ungated], second.ungated, second.binds) == (["a.0"], (), ())
-    cache.assume(second)
-    cache.ungate_failed(first.ungated[0].uid)
-    cache.ungate_failed(first.ungated[0].uid)
+    cache.assumptions.assume(second)
+    cache.assumptions.ungate_failed(first.ungated[0].uid)
+    cache.assumptions.ungate_failed(first.ungated[0].uid)
     third = run_cycle(cache.snapshot(1e9), CAPACITY, REGISTRY)
     assert third.ungated == first.ungated

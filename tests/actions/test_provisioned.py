@@ -28,7 +28,7 @@ OTHER = "job x/other min=1 pods=4 cpu=2 age=90"
 
 def report(text: str, found: Provisioning | None = ASKED, policy: Policy = PLAIN) -> CycleReport:
     mirrored = mirror(manifests(text))
-    mirrored.provision({} if found is None else {"x/wide": found})
+    mirrored.inputs.provision({} if found is None else {"x/wide": found})
     return run_cycle(mirrored.snapshot(NOW), policy, REGISTRY)
 
 
@@ -84,7 +84,7 @@ def test_nodes_of_gangs_that_start_are_theirs_and_those_of_gangs_that_wait_stay_
         )
     )
     mirrored = mirror(manifests(f"{nodes}\n{jobs}"))
-    mirrored.provision({"x/one": THERE, "x/two": ASKED, "x/three": THERE})
+    mirrored.inputs.provision({"x/one": THERE, "x/two": ASKED, "x/three": THERE})
 
     assert bound(run_cycle(mirrored.snapshot(NOW), PLAIN, REGISTRY)) == {"x/one": 4, "x/three": 4}
 
@@ -107,7 +107,7 @@ def test_a_job_that_finds_them_kept_says_so() -> None:
 
 def test_of_two_gangs_the_one_whose_nodes_are_provisioned_goes_first() -> None:
     mirrored = mirror(manifests(f"{CLUSTER}job x/late min=16 pods=16 cpu=1 age=5\nnode next cpu=8 age=1"))
-    mirrored.provision({"x/wide": ASKED, "x/late": THERE})
+    mirrored.inputs.provision({"x/wide": ASKED, "x/late": THERE})
 
     assert bound(run_cycle(mirrored.snapshot(NOW), PLAIN, REGISTRY)) == {"x/late": 16}
 

@@ -107,7 +107,7 @@ def test_replies_are_read_or_refused_and_a_good_gang_is_placed(
             continue
         measured = dict.fromkeys(numbers, NOW)
         found = {(figure, "5m"): numbers for figure in (CPU, MEMORY, CPU_SPREAD)}
-        cache.use(collect(NOW, targets, measured, found).reading)
+        cache.inputs.use(collect(NOW, targets, measured, found).reading)
         for policy in (usage, DEFAULT_POLICY):
             bound = run_cycle(cache.snapshot(NOW), policy, REGISTRY).binds
             assert not bound or len(bound) == 2

@@ -92,7 +92,7 @@ async def test_as_many_are_let_in_as_the_queue_has_room_for_whether_there_are_no
             for name in set(nodes_of(cluster)):
                 cluster.client.delete("pods", "default", name, grace_seconds=0)
             await until(lambda: len(nodes_of(cluster)) == 2)
-            assert daemon.cache.describe()["assumed_ungated"] == 0
+            assert daemon.mirror.describe()["assumed_ungated"] == 0
 
 
 def _said(cluster: Cluster, name: str) -> str:

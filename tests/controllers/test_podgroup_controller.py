@@ -202,6 +202,6 @@ async def test_what_is_as_it_should_be_is_not_written() -> None:
         before = writes(cluster, PODGROUPS), writes(cluster, "pods")
         async with scheduling(cluster.url) as daemon:
             assert daemon.housekeeping.podgroups is not None
-            await until(lambda: daemon.cache.describe()["jobs"] == 2)
+            await until(lambda: daemon.mirror.describe()["jobs"] == 2)
             await digested(cluster, daemon)
         assert (writes(cluster, PODGROUPS), writes(cluster, "pods")) == before

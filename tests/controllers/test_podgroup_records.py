@@ -115,9 +115,9 @@ class Gangs:
         self.seen = Seen()
         cache = self.seen.cache
         self.records = PodGroupRecords(
-            frozenset({"vsched"}), self.touched.append, lambda: cache.workloads, cache.gang_pod
+            frozenset({"vsched"}), self.touched.append, lambda: cache.intake.workloads, cache.gang_pod
         )
-        cache.on_regathered.add(self.records.regather)
+        cache.events.on_regathered.add(self.records.regather)
 
     def tell(self, *objects: Fields, delta: Delta = Delta.MODIFIED) -> None:
         for fields in objects:

@@ -16,8 +16,8 @@ from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.mirror.problems import Problem
-from vsched.mirror.state.topology import TopologyStore
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bindings import Dispatcher, DispatchSettings
@@ -34,8 +34,6 @@ class SmallMirror:
         self.shown = shown
         self.snapshots = 0
         self.assumed: list[CycleReport] = []
-        self.broken: dict[tuple[str, str], Problem] = {}
-        self.topology = TopologyStore()
 
     def snapshot(self, now: float) -> Snapshot:
         self.snapshots += 1
@@ -81,15 +79,18 @@ async def looping(
     """``shown`` is the snapshot of each session, by default one of a single node."""
     async with recording() as (_, client):
         mirror = SmallMirror(shown or SmallCluster().node("n1").snapshot())
+        empty = Mirror(MirrorSettings(frozenset()))
         telemetry, trigger = Telemetry(SystemClock()), Trigger(period_seconds, 0.001)
         writer = writer_to(client)
         dispatcher = Dispatcher(client, writer, telemetry.outcome, DispatchSettings())
         writeback = Writeback(
-            client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror, lambda *_: None
+            client, writer, WritebackSettings(), SystemClock(), lambda *_: None, empty, lambda *_: None
         )
         evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
         snapshots = SnapshotService(trigger.pull)
-        parts = SessionParts(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, snapshots)
+        parts = SessionParts(
+            mirror, mirror.assuming, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, snapshots
+        )
 
         def turned() -> None:
             running.turns += 1

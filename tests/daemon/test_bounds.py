@@ -47,9 +47,9 @@ def use(cluster: Cluster, name: str, cpu: str) -> None:
 async def test_budgets_are_followed() -> None:
     async with Cluster([node("n1")]) as cluster, scheduling(cluster.url) as daemon:
         cluster.apply([budget("guard", 1), budget("other", 2)])
-        await until(lambda: daemon.cache.describe()["budgets"] == 2)
+        await until(lambda: daemon.mirror.describe()["budgets"] == 2)
         cluster.client.delete("policy/poddisruptionbudgets", "default", "guard")
-        await until(lambda: daemon.cache.describe()["budgets"] == 1)
+        await until(lambda: daemon.mirror.describe()["budgets"] == 1)
 
 
 async def test_a_gang_waits_for_the_quota_of_its_namespace(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ async def test_a_binding_is_tried_again_after(code: int, headers: dict[str, str]
         cluster.apply(gang("g", 4))
         await until(lambda: len(nodes_of(cluster, "g-")) == 4)
         await until(lambda: not daemon.dispatcher.busy)
-        await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+        await until(lambda: daemon.mirror.describe()["assumed_tasks"] == 0)
         assert proxy.seen["POST binding", code] == 2
         assert "FailedBinding" not in reasons_of(cluster, "g-0")
 
@@ -48,7 +48,7 @@ async def test_a_refused_binding_is_forgotten_and_decided_again() -> None:
         proxy.spoil("POST", BINDING, 409, times=2, message='pod g-0 is already assigned to node "elsewhere"')
         cluster.apply(gang("g", 4))
         await until(lambda: len(nodes_of(cluster, "g-")) == 4)
-        await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+        await until(lambda: daemon.mirror.describe()["assumed_tasks"] == 0)
         assert proxy.seen["POST binding", 409] == 2
 
 
@@ -82,12 +82,12 @@ async def test_kinds_that_claims_need_are_named_in_snapshots_until_they_can_be_r
         proxy.spoil("GET", "/apis/resource.k8s.io/.*", 403, times=1000, message="not for you")
         async with scheduling(proxy.url) as daemon:
             await until(lambda: daemon.reflectors["ResourceClaim"].settled.is_set())
-            await until(lambda: len(daemon.cache.unread()) == 3)
-            unread = daemon.cache.unread()
+            await until(lambda: len(daemon.mirror.stores.claims.unread) == 3)
+            unread = daemon.mirror.stores.claims.unread
             assert list(unread) == ["DeviceClass", "ResourceClaim", "ResourceSlice"]
             assert "not for you" in unread["ResourceClaim"]
             proxy.mend()
-            await until(lambda: not daemon.cache.unread())
+            await until(lambda: not daemon.mirror.stores.claims.unread)
 
 
 async def test_a_kind_that_decisions_need_is_waited_for() -> None:
@@ -140,7 +140,7 @@ async def test_a_daemon_that_ends_between_bindings_leaves_nothing_its_successor_
         assert len(nodes_of(cluster, "g-")) == 2
         async with scheduling(proxy.url) as successor:
             await until(lambda: len(nodes_of(cluster, "g-")) == 6)
-            await until(lambda: successor.cache.describe()["assumed_tasks"] == 0)
+            await until(lambda: successor.mirror.describe()["assumed_tasks"] == 0)
 
 
 async def test_a_pod_that_is_deleted_before_it_is_bound_gives_its_room_back() -> None:
@@ -149,7 +149,7 @@ async def test_a_pod_that_is_deleted_before_it_is_bound_gives_its_room_back() ->
         cluster.apply(gang("a", 2))
         await until(lambda: proxy.seen["POST binding", 404] == 2)
         await until(lambda: len(nodes_of(cluster, "a-")) == 2)
-        await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+        await until(lambda: daemon.mirror.describe()["assumed_tasks"] == 0)
 
 
 async def test_a_burst_costs_little_more_than_its_bindings() -> None:

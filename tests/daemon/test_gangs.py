@@ -356,4 +356,4 @@ async def test_an_edited_table_is_in_force_without_a_restart(tmp_path: Path) -> 
             path.write_text("")
             await until(lambda: groups(cluster) == {"InferenceService chat": (1, {})})
             assert "InferenceService.example.com" not in daemon.reflectors
-            assert daemon.cache.describe()["pod_owners"] == daemon.cache.describe()["owned_gangs"] == 0
+            assert daemon.mirror.describe()["pod_owners"] == daemon.mirror.describe()["owned_gangs"] == 0

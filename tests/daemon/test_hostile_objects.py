@@ -116,7 +116,7 @@ async def test_names_that_cannot_stand_in_a_url_reach_neither_a_path_nor_the_log
                 server.put(kind, f"bad-{at}", orjson.dumps({"metadata": meta(name, "ns"), "spec": {}}))
         async with scheduling(server.url, arbitrate=True, leader_elect=False) as daemon:
             await bind_a_good_gang(server, daemon, "first")
-            told = {broken.kind for broken in daemon.cache.broken.values()}
+            told = {broken.kind for broken in daemon.mirror.broken.values()}
             assert {"Pod", "PodGroup", "Queue", "Node", "Consumer", "Bucket", "Allocation", "Namespace"} <= told
             await bind_a_good_gang(server, daemon, "second")
             assert daemon.telemetry.registry.get_sample_value("vsched_cycle_exceptions_total") == 0

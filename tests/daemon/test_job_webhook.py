@@ -142,7 +142,7 @@ async def test_a_flow_that_runs_in_circles_is_refused_when_it_is_made_and_when_i
 async def test_the_queue_has_to_be_there_and_open_and_a_leaf() -> None:
     async with reviewed(queue("above"), queue("below", "above"), queue("shut", wish="closed")) as (cluster, daemon):
         await until(lambda: queue_found(cluster, "shut").get("status", {}).get("state") == "Closed")
-        await until(lambda: "Closed" in str(daemon.cache.watched_queue("shut")))
+        await until(lambda: "Closed" in str(daemon.mirror.watched_queue("shut")))
 
         async def said(name: str) -> str:
             return await denied(daemon, vcjob("train", task("worker", 1), queue=name))

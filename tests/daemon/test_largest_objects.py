@@ -43,8 +43,8 @@ def work(kind: str, data: bytes) -> None:
     found = wire.read(kind, data) if known else wire.read_workload(kind, data)
     if kind not in wire.HEEDED:
         cache = mirror(manifests("node n1 cpu=64"))
-        cache.use_workloads(built_in_table())
-        cache.apply(kind, "ADDED", found)
+        cache.intake.use_workloads(built_in_table())
+        cache.intake.apply(kind, "ADDED", found)
         run_cycle(cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)
     jobs = JobRecords(("vsched",), lambda key: None, lambda about, why: None, FakeClock())
     for feeds in (jobs.feeds, MakerRecords(lambda key: None, FakeClock()).feeds):

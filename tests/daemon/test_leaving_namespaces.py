@@ -64,7 +64,7 @@ def running(cluster: Cluster) -> list[str]:
 async def test_nothing_is_created_in_a_namespace_that_is_being_deleted() -> None:
     async with doomed() as (cluster, daemon, posted):
         cluster.client.delete("namespaces", "", "doomed")
-        await until(lambda: daemon.cache.is_leaving("doomed"))
+        await until(lambda: daemon.mirror.is_leaving("doomed"))
         await sessions(daemon, 1)  # what was on its way by then has arrived
         posted.paths.clear()
         await until(lambda: not cluster.client.list("pods", "doomed") and not cluster.client.list(VCJOBS, "doomed"))
@@ -75,7 +75,7 @@ async def test_nothing_is_created_in_a_namespace_that_is_being_deleted() -> None
 async def test_a_namespace_that_comes_again_is_as_any_other() -> None:
     async with doomed() as (cluster, daemon, _):
         cluster.client.delete("namespaces", "", "doomed")
-        await until(lambda: daemon.cache.is_leaving("doomed"))
+        await until(lambda: daemon.mirror.is_leaving("doomed"))
         cluster.client.patch(
             "configmaps", "doomed", "held", lambda found: merged(found, {"metadata": {"finalizers": []}})
         )
@@ -88,7 +88,7 @@ async def test_a_namespace_that_comes_again_is_as_any_other() -> None:
 async def test_a_namespace_that_kubectl_deletes_goes_in_peace(tmp_path: Path) -> None:
     async with doomed() as (cluster, daemon, posted):
         await shell(cluster, tmp_path, "kubectl delete namespace doomed --wait=false")
-        await until(lambda: daemon.cache.is_leaving("doomed"))
+        await until(lambda: daemon.mirror.is_leaving("doomed"))
         await sessions(daemon, 1)  # what was on its way by then has arrived
         posted.paths.clear()
         free = """kubectl patch configmap held -n doomed --type merge -p '{"metadata": {"finalizers": null}}'"""

@@ -25,7 +25,7 @@ async def test_a_gang_is_bound_where_admission_lets_it(code: int) -> None:
             await until(lambda: len(nodes_of(cluster, "g-")) == 4)
             assert sorted(nodes_of(cluster, "g-").values()) == ["n1", "n1", "n4", "n4"]
             await until(lambda: _scheduled(cluster, "g") == "True")
-            await until(lambda: not daemon.cache.describe()["assumed_tasks"])
+            await until(lambda: not daemon.mirror.describe()["assumed_tasks"])
             assert any("FailedBinding" in reasons_of(cluster, f"g-{number}") for number in range(4))
 
 

@@ -42,7 +42,7 @@ async def test_a_watch_that_expires_costs_a_list_of_its_kind_and_no_session() ->
     gate = Slow()
     async with Cluster(60, residents=RESIDENTS, gate=gate) as cluster, scheduling(cluster.url) as daemon:
         await until(daemon.reflectors["Pod"].synced.is_set)
-        assert daemon.cache.describe()["tasks"] == PODS
+        assert daemon.mirror.describe()["tasks"] == PODS
         assert gate.pages >= PODS // 500
         cluster.apply(gang("early", 2))
         await until(lambda: len(nodes_of(cluster, "early")) == 2)
@@ -60,8 +60,8 @@ async def test_a_watch_that_expires_costs_a_list_of_its_kind_and_no_session() ->
         await until(lambda: pods.relists > before["Pod"])
         relists = {kind for kind, found in daemon.reflectors.items() if found.statistics.relists > before[kind]}
         assert relists == {"Pod"}
-        await until(lambda: daemon.cache.describe()["tasks"] == len(cluster.client.list("pods")))
-        assert daemon.cache.describe()["assumed_tasks"] == 0
+        await until(lambda: daemon.mirror.describe()["tasks"] == len(cluster.client.list("pods")))
+        assert daemon.mirror.describe()["assumed_tasks"] == 0
 
 
 def statistics(**figures: Any) -> Statistics:

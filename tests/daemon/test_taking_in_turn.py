@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,7 @@ async def test_a_loop_is_counted_told_and_recorded_and_ends() -> None:
         await until(lambda: total(daemon, "vsched_eviction_loops_total", action="reclaim") == 1)
         await until(lambda: all("EvictionLoop" in reasons_of(cluster, name) for name in ("ja", "jb")))
         await until(lambda: total(daemon, "vsched_recordings_total", reason="eviction-loop") == 1)
-        snapshot = daemon.cache.snapshot(daemon.telemetry.now())
+        snapshot = daemon.mirror.snapshot(time.time())
         assert {key: job.spec.barred for key, job in snapshot.jobs.items()} == {
             "default/ja": ("default/jb",),
             "default/jb": ("default/ja",),

@@ -18,7 +18,8 @@ from vsched.daemon.watches import FOLLOWED, Use, awaited, reflectors
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -46,7 +47,7 @@ def test_every_kind_is_followed_where_the_api_server_has_it(kind: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def following(url: str, cache: Cache) -> AsyncIterator[None]:
+async def following(url: str, cache: Mirror) -> AsyncIterator[None]:
     """The mirror follows all that arbitration needs, from the first complete list on."""
     async with ApiClient(Connection(url)) as client:
         found = reflectors(client, cache, {}, lambda _: None, arbitrating=True)
@@ -92,7 +93,7 @@ def volume_claim(name: str) -> Obj:
 
 
 async def test_all_that_is_divided_reaches_the_mirror() -> None:
-    cache = Cache(frozenset({"vsched"}), arbitrating=True)
+    cache = Mirror(MirrorSettings(frozenset({"vsched"}), arbitrating=True))
     async with Cluster([node("n1")]) as cluster:
         cluster.apply([arbitrated("Consumer", "defaults", "default", hard={"requests.cpu": "3"}, parent="area")])
         async with following(cluster.url, cache):

@@ -64,7 +64,7 @@ BUDGETED = policy_of(
 
 def snapshot_of(text: str) -> Snapshot:
     cache = mirror(manifests(text))
-    cache.use(reading(text))
+    cache.inputs.use(reading(text))
     return cache.snapshot(NOW)
 
 

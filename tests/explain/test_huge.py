@@ -36,7 +36,7 @@ def decided(group: Manifest, nodes: int = 3) -> tuple[Snapshot, CycleReport]:
     pod = big.pod("member")
     pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "big"}
     for one in (group, pod):
-        cache.apply(one["kind"], "ADDED", make.read(one))
+        cache.intake.apply(one["kind"], "ADDED", make.read(one))
     snapshot = cache.snapshot(NOW)
     return snapshot, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
 

@@ -28,7 +28,7 @@ def test_nothing_is_told_where_pods_ask_for_nodes_by_their_conditions() -> None:
 
 def test_what_became_of_the_request() -> None:
     found = mirror(manifests("node n1 cpu=9\njob ns/a min=2 pods=2 gpu=4"))
-    found.provision({"ns/a": Provisioning("a-1", "c", "failed", "none left", 1, 0.0, NOW + 60)})
+    found.inputs.provision({"ns/a": Provisioning("a-1", "c", "failed", "none left", 1, 0.0, NOW + 60)})
     snapshot = found.snapshot(NOW)
     told = explain(snapshot, POLICY, REGISTRY, run_cycle(snapshot, POLICY, REGISTRY), "ns", "a", simulations=0)
 

@@ -230,7 +230,7 @@ def test_what_is_said_of_other_schedulers_pods_ends_with_them() -> None:
     first = cache.snapshot(NOW)
     assert list(first.foreign) == ["ns/a"]
 
-    cache.replace("Pod", {})
+    cache.intake.replace("Pod", {})
     second = cache.snapshot(NOW + 1)
     assert not second.foreign
     assert "ns/a" in second.changed, "its job is told anew"

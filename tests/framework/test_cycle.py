@@ -22,7 +22,7 @@ from tests.support.views import view
 from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.trace import Trace
-from vsched.mirror.cache import Cache
+from vsched.mirror.whatif.paper import PaperMirror
 from vsched.model.maps import as_dict
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
@@ -59,7 +59,7 @@ pods x/j0 1 cpu=1 on=n1 leaving
 class Step:
     """One cycle: what it saw, what it decided, and what the mirror shows once that has come true."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: PaperMirror) -> None:
         self.before = cache.snapshot(NOW)
         self.held = {name: dict(books.allocated) for name, books in self.before.books.items()}
         self.tasks = {task.uid: task for job in self.before.jobs.values() for task in job.tasks.values()}

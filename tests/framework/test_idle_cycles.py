@@ -41,11 +41,11 @@ class Cycles:
             "status": {"phase": "Pending"},
         }
         for kind, found in (("PodGroup", group), ("Pod", pod)):
-            self.feeder.cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+            self.feeder.mirror.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
 
     def run(self) -> CycleReport:
-        report = run_cycle(self.feeder.cache.snapshot(0.0), DEFAULT_POLICY, REGISTRY, memo=self.memo)
-        self.feeder.cache.assume(report)
+        report = run_cycle(self.feeder.mirror.snapshot(0.0), DEFAULT_POLICY, REGISTRY, memo=self.memo)
+        self.feeder.mirror.assumptions.assume(report)
         return report
 
 
@@ -60,14 +60,14 @@ def test_a_job_that_waits_is_not_told_anew_while_another_one_comes() -> None:
 
 def test_amounts_that_nodes_have_are_another_array_only_where_some_node_has_others() -> None:
     cycles = Cycles(SMALL)
-    cache = cycles.feeder.cache
+    cache = cycles.feeder.mirror
     before = cache.snapshot(0.0).nodes.allocatable
     cycles.feeder.add_gangs(1, gang=1)
     cycles.run()
     cycles.run()
     assert cache.snapshot(0.0).nodes.allocatable is before
     node = {"metadata": {"name": "node-00000"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "9"}}}
-    cache.apply("Node", "MODIFIED", wire.decode("Node", orjson.dumps(node)))
+    cache.intake.apply("Node", "MODIFIED", wire.decode("Node", orjson.dumps(node)))
     after = cache.snapshot(0.0).nodes.allocatable
     assert after is not before
     assert (int(before[0, 0]), int(after[0, 0])) == (64_000, 1_000)

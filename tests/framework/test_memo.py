@@ -118,7 +118,7 @@ class Changing:
 
     def _apply(self, kind: str, delta: Delta, found: dict[str, Any]) -> None:
         found["metadata"].setdefault("uid", found["metadata"]["name"])
-        self.cache.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
+        self.cache.intake.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
 
     def _objects(self) -> dict[tuple[str, str, str], dict[str, Any]]:
         made = manifests("\n".join(self._lines))
@@ -131,7 +131,7 @@ class Changing:
         report = run_cycle(snapshot, policy, REGISTRY, memo=self.memo)
         assert report_bytes(report) == report_bytes(run_cycle(snapshot, policy, REGISTRY))
         if assume:
-            self.cache.assume(report)
+            self.cache.assumptions.assume(report)
         return report
 
 

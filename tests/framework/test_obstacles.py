@@ -150,7 +150,7 @@ def test_a_job_goes_on_the_moment_its_class_is_there() -> None:
     cache = mirror(manifests("node n1\njob ns/a pods=1 class=gone"))
     policy = policy_of("priority gang", "predicates")
     before = run_cycle(cache.snapshot(NOW), policy, REGISTRY)
-    cache.apply("PriorityClass", "ADDED", wire.PriorityClass(wire.Metadata("gone"), 5))
+    cache.intake.apply("PriorityClass", "ADDED", wire.PriorityClass(wire.Metadata("gone"), 5))
     after = run_cycle(cache.snapshot(NOW), policy, REGISTRY)
 
     assert [bind.name for bind in (*before.binds, *after.binds)] == ["a.0"]
@@ -160,7 +160,7 @@ def test_a_job_goes_on_the_moment_its_class_is_there() -> None:
 def test_a_pod_goes_on_the_moment_its_class_is_there() -> None:
     cache = mirror(manifests("node n1\njob ns/a\npods ns/a 1 podClass=gone\npods ns/a 1 podClass=gone gated"))
     before = dict(cache.snapshot(NOW).jobs["ns/a"].pending)
-    cache.apply("PriorityClass", "ADDED", wire.PriorityClass(wire.Metadata("gone"), 5))
+    cache.intake.apply("PriorityClass", "ADDED", wire.PriorityClass(wire.Metadata("gone"), 5))
     after = cache.snapshot(NOW).jobs["ns/a"].pending
 
     assert [(task.gated, task.unsupported, task.priority) for task in before.values()] == [(True, NO_CLASS, 1)] * 2

@@ -76,5 +76,5 @@ def test_plugins_that_keep_their_promises_are_not_blamed() -> None:
     cluster, memo = waiting(), Memo(Mode.PROVE)
     for number in range(4):
         snapshot = cluster.cache.snapshot(float(number))
-        cluster.cache.assume(run_cycle(snapshot, POLICY, KNOWN, memo=memo))
+        cluster.cache.assumptions.assume(run_cycle(snapshot, POLICY, KNOWN, memo=memo))
         cluster.put(job(10 + number, "single"))

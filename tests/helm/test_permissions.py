@@ -11,6 +11,7 @@ import pytest
 
 import vsched
 from tests.support.charts import NAMESPACE, RELEASE, VALUES, Obj, objects_of, one, options_in, rights_in
+from tests.support.pages import page, rows, words_in
 from vsched.daemon.permissions import CALLERS, Right, needed
 from vsched.settings import Settings
 from vsched.settings.built_in import REGISTRY
@@ -92,18 +93,11 @@ def test_readers_may_get_pages_and_metrics_only() -> None:
     (rule,) = one(objects, "ClusterRole", "vsched-reader")["rules"]
     assert set(rule) == {"nonResourceURLs", "verbs"}
     assert rule["verbs"] == ["get"]
-    page = {
-        "/overview",
-        "/events",
-        "/pods",
-        "/evictions",
-        "/devices",
-        "/usage-history",
-        "/queue-history",
-        "/autoscaling",
-    }
-    page |= {"/explain/*", "/explain-queue/*"}
-    assert page | {"/metrics"} <= set(rule["nonResourceURLs"])
+    table = rows(page("vsched/web/README.md").section("Addresses"))
+    served = {re.sub(r"/{.*", "/*", word) for row in table for word in words_in(row[0]) if word.startswith("/")}
+    apart = {"/", "/dump", "/recordings", "/recordings/*", "/extender/filter"}
+    assert apart < served
+    assert set(rule["nonResourceURLs"]) == served - apart
     # A dump has everything there is to know about a cluster.
     assert not {"/dump", "/recordings", "/*", "*"} & set(rule["nonResourceURLs"])
     (dumps,) = one(objects, "ClusterRole", "vsched-dump-reader")["rules"]

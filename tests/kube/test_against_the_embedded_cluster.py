@@ -16,7 +16,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import WatchState
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.kube.watch.streaming import StreamedLists
 from vsched.sim.cluster import Cluster, ClusterSettings
 
@@ -64,7 +64,9 @@ async def test_a_reflector_follows_pods_from_a_list_to_their_end(
         await make_pod(client, f"p{number}")
     mirror = Mirror()
     settings = msgspec.structs.replace(QUICK, page_size=3)
-    reflector = Reflector(client, PODS, msgspec.json.Decoder(Pod).decode, mirror, settings=settings, streamed=streamed)
+    reflector = Reflector(
+        client, WatchedKind(PODS, msgspec.json.Decoder(Pod).decode), mirror, settings=settings, streamed=streamed
+    )
     task = asyncio.create_task(reflector.run())
     try:
         await asyncio.wait_for(reflector.synced.wait(), 60)
@@ -80,7 +82,7 @@ async def test_a_reflector_follows_pods_from_a_list_to_their_end(
 
 
 async def test_a_kind_that_is_not_served_is_missing(client: ApiClient) -> None:
-    reflector = Reflector(client, NOT_THERE, msgspec.json.Decoder(Pod).decode, Mirror(), settings=QUICK)
+    reflector = Reflector(client, WatchedKind(NOT_THERE, msgspec.json.Decoder(Pod).decode), Mirror(), settings=QUICK)
     task = asyncio.create_task(reflector.run())
     try:
         await asyncio.wait_for(reflector.settled.wait(), 60)

@@ -362,7 +362,7 @@ async def test_every_request_that_was_sent_is_told_with_its_verb_and_code(
     server: StubServer, client: ApiClient
 ) -> None:
     told: list[tuple[str, int]] = []
-    client.on_answer = lambda verb, code: told.append((verb, code))
+    client.on_answer.add(lambda verb, code: told.append((verb, code)))
     server.script("call", refusal(503, "x", "busy"), OK, refusal(404, "NotFound", "gone"), hang_up)
     await client.get(POD)
     with pytest.raises(NotFound):

@@ -53,7 +53,7 @@ async def test_a_write_carries_what_every_request_does() -> None:
 async def test_refusals_are_the_errors_of_other_requests(answer: bytes, error: type[Exception], wait: object) -> None:
     told: list[tuple[str, int]] = []
     async with RawServer() as server, ApiClient(Connection(server.url), QUICK) as client:
-        client.on_answer = lambda verb, code: told.append((verb, code))
+        client.on_answer.add(lambda verb, code: told.append((verb, code)))
         server.answer = lambda asked: answer
         with pytest.raises(error) as caught:
             await client.write("POST", POD, b"{}")
@@ -67,7 +67,7 @@ async def test_no_answer_is_unavailable_with_its_cause() -> None:
     told: list[tuple[str, int]] = []
     settings = ClientSettings(timeout_seconds=0.05)
     async with RawServer() as server, ApiClient(Connection(server.url), settings) as client:
-        client.on_answer = lambda verb, code: told.append((verb, code))
+        client.on_answer.add(lambda verb, code: told.append((verb, code)))
         for path, problem in (
             ("/late/x", "no answer within 0."),
             ("/cut/x", "Server disconnected|reset by peer"),

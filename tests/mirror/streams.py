@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.support import builders as make
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 
 Fields = dict[str, Any]
@@ -172,7 +172,7 @@ def streams(draw: st.DrawFn) -> tuple[list[Event], list[Fields]]:
     return list(events), [fields for event, _, fields in last.values() if event != "DELETED"]
 
 
-def decide(cache: Cache, draw_bind: bool) -> None:
+def decide(cache: Mirror, draw_bind: bool) -> None:
     """Take something for granted, as a cycle would."""
     snapshot = cache.snapshot(0.0)
     binds, evictions, nominations = [], [], []
@@ -183,24 +183,24 @@ def decide(cache: Cache, draw_bind: bool) -> None:
             elif task.uid in job.pending:
                 nominations.append(Nominate(task.uid, task.namespace, task.name, "n0", job.key))
             elif task.node:
-                cache.spare(task.uid)
+                cache.assumptions.spare(task.uid)
                 evictions.append(Evict(task.uid, task.namespace, task.name, task.node, job.key, "reclaim", "x"))
     jobs = {
         key: JobOutcome(key, job.spec.queue, "Unknown", 1, 0, 0, 0, 0, 0, implicit=job.spec.implicit)
         for key, job in snapshot.jobs.items()
     }
     decided = CycleReport(binds=tuple(binds), evictions=tuple(evictions), nominations=tuple(nominations), jobs=jobs)
-    cache.assume(decided)
+    cache.assumptions.assume(decided)
 
 
-def take_back(cache: Cache) -> None:
+def take_back(cache: Mirror) -> None:
     snapshot = cache.snapshot(0.0)
     for job in list(snapshot.jobs.values()):
         for uid in job.tasks:
-            cache.forget(uid)
+            cache.assumptions.forget(uid)
     for number in range(4):
-        cache.forget(f"uid-p{number}")
-        cache.unspare(f"uid-p{number}")
-        cache.nomination_failed(f"uid-p{number}", "n0")
+        cache.assumptions.forget(f"uid-p{number}")
+        cache.assumptions.unspare(f"uid-p{number}")
+        cache.assumptions.nomination_failed(f"uid-p{number}", "n0")
     for key in ("ns/pg0", "ns/pg1", "ns/podgroup-owner"):
-        cache.status_failed(key)
+        cache.assumptions.status_failed(key)

@@ -9,8 +9,9 @@ import pytest
 from tests.support import builders as make
 from tests.support.mirrors import Fields, World
 from tests.support.views import view
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.state.resource_versions import SeenVersions
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.jobs.spec import Condition
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.pods.shape import Requirement, Selector
@@ -61,7 +62,7 @@ def test_the_watch_confirms_an_assumption_and_then_decides_alone() -> None:
     here.add(BOUND)
     assert here.job().tasks["uid-a"].status is Status.BOUND
     assert here.cache.describe()["assumed_tasks"] == 0
-    here.cache.forget("uid-a")
+    here.cache.assumptions.forget("uid-a")
     assert here.used() == ONE_POD
 
 
@@ -70,7 +71,7 @@ def test_a_failed_binding_is_undone_to_what_the_watch_last_said() -> None:
     here.bind(PENDING)
     here.add(make.merged(PENDING, {"spec": {"priority": 9}}))
     wakes = here.wakes
-    here.cache.forget("uid-a")
+    here.cache.assumptions.forget("uid-a")
     task = here.job().tasks["uid-a"]
     assert (task.status, task.node, task.priority) == (Status.PENDING, "", 9)
     assert here.used() == {}
@@ -94,7 +95,7 @@ def test_an_evicted_pod_is_releasing_until_the_watch_says_so_or_the_eviction_fai
     assert here.snapshot().nodes.releasing[0, 0] == 1000
     here.add(make.merged(RUNNING, {"metadata": {"labels": {"x": "y"}}}))
     assert here.job().tasks["uid-a"].status is Status.RELEASING
-    here.cache.forget("uid-a")
+    here.cache.assumptions.forget("uid-a")
     assert here.job().tasks["uid-a"].status is Status.RUNNING
     assert here.snapshot().nodes.releasing[0, 0] == 0
 
@@ -104,7 +105,7 @@ def test_amounts_are_in_motion_as_long_as_a_pod_is_leaving_a_node_that_is_there(
     moving = [here.snapshot().nodes.in_motion]
     here.evict(RUNNING)
     moving.append(here.snapshot().nodes.in_motion)
-    here.cache.forget("uid-a")
+    here.cache.assumptions.forget("uid-a")
     moving.append(here.snapshot().nodes.in_motion)
     here.add(make.merged(RUNNING, DELETING))
     moving.append(here.snapshot().nodes.in_motion)
@@ -147,7 +148,7 @@ def test_a_nomination_is_seen_at_once_and_until_the_version_that_shows_it() -> N
     here = world(PENDING)
     here.nominate(PENDING, "n1")
     assert here.job().tasks["uid-a"].nominated == "n1"
-    here.cache.nomination_written("uid-a", "n1", str(here.version + 2))
+    here.cache.assumptions.nomination_written("uid-a", "n1", str(here.version + 2))
     here.add(make.merged(PENDING, {"metadata": {"labels": {"new": "label"}}}))
     assert here.job().tasks["uid-a"].nominated == "n1"
     here.add(PENDING)  # somebody else has taken it back by then
@@ -160,7 +161,7 @@ def test_a_nomination_that_the_watch_shows_before_the_answer_comes_is_settled_by
     here.nominate(PENDING, "n1")
     here.add(NOMINATED)
     wakes = here.wakes
-    here.cache.nomination_written("uid-a", "n1", str(here.version))
+    here.cache.assumptions.nomination_written("uid-a", "n1", str(here.version))
     assert here.job().tasks["uid-a"].nominated == "n1"
     assert here.cache.describe()["assumed_nominations"] == 0
     assert here.wakes == wakes
@@ -177,8 +178,8 @@ def test_an_answer_to_an_earlier_nomination_says_nothing_of_the_latest() -> None
     here = world(PENDING)
     here.nominate(PENDING, "n1")
     here.nominate(PENDING, "n2")
-    here.cache.nomination_written("uid-a", "n1", str(here.version + 1))
-    here.cache.nomination_failed("uid-a", "n1")
+    here.cache.assumptions.nomination_written("uid-a", "n1", str(here.version + 1))
+    here.cache.assumptions.nomination_failed("uid-a", "n1")
     here.add(NOMINATED)
     assert here.job().tasks["uid-a"].nominated == "n2"
 
@@ -186,7 +187,7 @@ def test_an_answer_to_an_earlier_nomination_says_nothing_of_the_latest() -> None
 def test_a_nomination_that_cannot_be_written_is_taken_back() -> None:
     here = world(PENDING)
     here.nominate(PENDING, "n1")
-    here.cache.nomination_failed("uid-a", "n1")
+    here.cache.assumptions.nomination_failed("uid-a", "n1")
     assert here.job().tasks["uid-a"].nominated == ""
     assert here.cache.describe()["assumed_nominations"] == 0
 
@@ -196,7 +197,7 @@ def test_a_binding_ends_a_nomination_and_its_failure_brings_back_what_the_watch_
     here.nominate(NOMINATED, "n2")
     here.bind(NOMINATED, "n2")
     assert here.cache.describe()["assumed_nominations"] == 0
-    here.cache.forget("uid-a")
+    here.cache.assumptions.forget("uid-a")
     assert here.job().tasks["uid-a"].nominated == "n1"
 
 
@@ -209,8 +210,8 @@ def test_only_pods_that_wait_are_nominated() -> None:
 def test_what_holds_for_one_cycle_only_is_not_assumed() -> None:
     here = world(PENDING)
     passing = CycleReport(nominations=(Nominate("uid-a", "ns", "a", "n1", "ns/pg", lasting=False),))
-    here.cache.assume(passing)
-    here.cache.settle(passing)
+    here.cache.assumptions.assume(passing)
+    here.cache.assumptions.settle(passing, 0.0)
     assert here.job().tasks["uid-a"].nominated == ""
 
 
@@ -220,13 +221,13 @@ def test_what_holds_for_one_cycle_only_is_not_assumed() -> None:
 def test_a_spared_pod_is_no_victim_whatever_the_watch_says_until_it_is_spared_no_more() -> None:
     here = world(RUNNING)
     here.evict(RUNNING)
-    here.cache.spare("uid-a")
-    here.cache.forget("uid-a")
+    here.cache.assumptions.spare("uid-a")
+    here.cache.assumptions.forget("uid-a")
     assert_stays(here, preemptable=False, spared=True)
     here.add(make.merged(RUNNING, {"metadata": {"labels": {"x": "y"}}}))
     assert_stays(here, preemptable=False, spared=True)
     wakes = here.wakes
-    here.cache.unspare("uid-a")
+    here.cache.assumptions.unspare("uid-a")
     assert_stays(here)
     assert here.wakes == wakes + 1
     assert here.cache.describe()["spared_tasks"] == 0
@@ -235,21 +236,21 @@ def test_a_spared_pod_is_no_victim_whatever_the_watch_says_until_it_is_spared_no
 def test_a_pod_that_is_no_victim_by_itself_stays_so_after_it_was_spared() -> None:
     never = make.merged(RUNNING, {"metadata": {"annotations": {"volcano.sh/preemptable": "false"}}})
     here = world(RUNNING)
-    here.cache.spare("uid-a")
+    here.cache.assumptions.spare("uid-a")
     here.add(never)
     assert_stays(here, preemptable=False, spared=True)
-    here.cache.unspare("uid-a")
+    here.cache.assumptions.unspare("uid-a")
     assert_stays(here, preemptable=False)
 
 
 def test_nothing_is_remembered_of_a_spared_pod_that_is_gone() -> None:
     here = world(RUNNING)
-    here.cache.spare("uid-a")
+    here.cache.assumptions.spare("uid-a")
     here.delete(RUNNING)
     assert here.cache.describe()["spared_tasks"] == 0
     wakes = here.wakes
-    here.cache.unspare("uid-a")
-    here.cache.spare("uid-a")
+    here.cache.assumptions.unspare("uid-a")
+    here.cache.assumptions.spare("uid-a")
     assert here.wakes == wakes
     here.add(RUNNING)
     assert_stays(here)
@@ -257,7 +258,7 @@ def test_nothing_is_remembered_of_a_spared_pod_that_is_gone() -> None:
 
 def test_a_spared_pod_stays_spared_wherever_it_moves() -> None:
     here = world(RUNNING)
-    here.cache.spare("uid-a")
+    here.cache.assumptions.spare("uid-a")
     task = here.job().tasks["uid-a"]
     assert task.moved(Status.RELEASING, "n1").spared
 
@@ -290,13 +291,13 @@ def test_that_a_wall_time_is_over_is_seen_until_the_watch_confirms_it_or_the_wri
     def seen() -> list[str]:
         return [one.message for one in here.job().spec.conditions]
 
-    here.cache.assume(CycleReport(jobs={"ns/pg": outcome}))
+    here.cache.assumptions.assume(CycleReport(jobs={"ns/pg": outcome}))
     assert seen() == [over.message]
     here.add(make.pod_group("pg", spec={"minMember": 2}))
     assert seen() == [over.message], "an event that does not know of it"
-    here.cache.status_failed("ns/pg")
+    here.cache.assumptions.status_failed("ns/pg")
     assert seen() == []
-    here.cache.assume(CycleReport(jobs={"ns/pg": outcome}))
+    here.cache.assumptions.assume(CycleReport(jobs={"ns/pg": outcome}))
     told = {"type": over.kind, "status": over.status, "reason": over.reason, "message": over.message}
     here.add(make.pod_group("pg", status={"conditions": [told]}))
     here.add(make.pod_group("pg"))
@@ -306,7 +307,7 @@ def test_that_a_wall_time_is_over_is_seen_until_the_watch_confirms_it_or_the_wri
 def test_once_written_a_phase_is_what_the_watch_shows_from_that_version_on() -> None:
     here = shown()
     here.decide_phase("Running")
-    here.cache.status_written("ns/pg", str(here.version + 2))
+    here.cache.assumptions.status_written("ns/pg", str(here.version + 2))
     here.add(make.pod_group("pg", spec={"minMember": 2}))
     assert here.job().spec.phase == "Running"
     here.add(make.pod_group("pg", status={"phase": "Pending"}))
@@ -316,7 +317,7 @@ def test_once_written_a_phase_is_what_the_watch_shows_from_that_version_on() -> 
 def test_without_a_version_the_next_event_confirms_what_was_written() -> None:
     here = shown()
     here.decide_phase("Running")
-    here.cache.status_written("ns/pg")
+    here.cache.assumptions.status_written("ns/pg")
     assert here.job().spec.phase == "Running"
     here.add(make.pod_group("pg", status={"phase": "Unknown"}))
     assert here.job().spec.phase == "Unknown"
@@ -326,7 +327,7 @@ def test_a_phase_that_could_not_be_written_is_taken_back() -> None:
     here = shown()
     here.decide_phase("Running")
     wakes = here.wakes
-    here.cache.status_failed("ns/pg")
+    here.cache.assumptions.status_failed("ns/pg")
     assert here.job().spec.phase == "Inqueue"
     assert here.wakes == wakes + 1
 
@@ -359,18 +360,18 @@ def test_a_phase_that_was_left_out_is_assumed_once_the_next_cycle_decides_the_sa
     again = make.pod_group("pg")
     again["metadata"]["uid"] = "another"
     here.add(again)
-    here.cache.assume(CycleReport(jobs={"ns/pg": decided}))
+    here.cache.assumptions.assume(CycleReport(jobs={"ns/pg": decided}))
     assert here.job().spec.phase == "Inqueue"
-    here.cache.assume(CycleReport(jobs={"ns/pg": decided}))
+    here.cache.assumptions.assume(CycleReport(jobs={"ns/pg": decided}))
     assert here.job().spec.phase == "Running"
 
 
 def test_what_was_assumed_before_takes_no_steps_again() -> None:
     here = shown()
     decided = {name: JobOutcome(name, "q", "Pending", 1, 0, 0, 0, 0, 0) for name in ("ns/a", "ns/b", "ns/c")}
-    assert len([*here.cache.assuming(CycleReport(jobs=decided))]) == 3
+    assert len([*here.cache.assumptions.assuming(CycleReport(jobs=decided))]) == 3
     decided = decided | {"ns/pg": JobOutcome("ns/pg", "q", "Running", 1, 0, 0, 0, 0, 0)}
-    assert len([*here.cache.assuming(CycleReport(jobs=decided))]) < 3
+    assert len([*here.cache.assumptions.assuming(CycleReport(jobs=decided))]) < 3
     assert here.job().spec.phase == "Running"
 
 
@@ -462,21 +463,23 @@ def test_changes_that_can_matter_wake(before: Fields, after: Fields) -> None:
 
 
 def test_late_and_repeated_events_do_no_harm() -> None:
-    cache = Cache(frozenset({"volcano"}))
+    cache = Mirror(MirrorSettings(frozenset({"volcano"})))
     for version, fields in [(5, RUNNING), (4, PENDING), (5, PENDING)]:
         found = make.merged(fields, {"metadata": {"resourceVersion": str(version)}})
-        cache.apply("Pod", "MODIFIED", make.read(found))
+        cache.intake.apply("Pod", "MODIFIED", make.read(found))
     task = cache.task("uid-a")
     assert task is not None
     assert task.status is Status.RUNNING
 
 
 def test_a_deleted_object_does_not_come_back_by_a_late_event() -> None:
-    cache = Cache(frozenset({"volcano"}))
+    cache = Mirror(MirrorSettings(frozenset({"volcano"})))
     for type_, version in [("DELETED", 5), ("MODIFIED", 4), ("DELETED", 3)]:
-        cache.apply("Pod", type_, make.read(make.merged(PENDING, {"metadata": {"resourceVersion": str(version)}})))
+        cache.intake.apply(
+            "Pod", type_, make.read(make.merged(PENDING, {"metadata": {"resourceVersion": str(version)}}))
+        )
     assert cache.task("uid-a") is None
-    cache.apply("Pod", "ADDED", make.read(make.merged(PENDING, {"metadata": {"resourceVersion": "6"}})))
+    cache.intake.apply("Pod", "ADDED", make.read(make.merged(PENDING, {"metadata": {"resourceVersion": "6"}})))
     assert cache.task("uid-a") is not None
 
 
@@ -513,17 +516,17 @@ def test_a_list_that_is_to_be_read_whole_is_so_until_it_is_complete() -> None:
 
 def test_bookmarks_and_unknown_kinds_are_ignored() -> None:
     here = world()
-    here.cache.apply("Pod", "BOOKMARK", make.read(PENDING))
-    here.cache.apply("Endpoints", "ADDED", make.read(PENDING))
+    here.cache.intake.apply("Pod", "BOOKMARK", make.read(PENDING))
+    here.cache.intake.apply("Endpoints", "ADDED", make.read(PENDING))
     assert here.cache.task("uid-a") is None
 
 
 def test_a_relist_keeps_what_is_assumed() -> None:
     here = world(PENDING)
     here.bind(PENDING)
-    here.cache.replace("Pod", [make.read(make.merged(PENDING, {"metadata": {"resourceVersion": "900"}}))])
+    here.cache.intake.replace("Pod", [make.read(make.merged(PENDING, {"metadata": {"resourceVersion": "900"}}))])
     assert here.used() == ONE_POD
-    here.cache.replace("Pod", [])
+    here.cache.intake.replace("Pod", [])
     assert here.used() == {}
 
 
@@ -795,7 +798,7 @@ def test_what_selects_pods_is_kept_while_it_is_there(kind: str) -> None:
 def test_objects_of_one_name_and_different_kinds_do_not_mix() -> None:
     here = world(*[make.selecting(kind, app=kind) for kind in SELECTING])
     assert selected(here) == {web(kind) for kind in SELECTING}
-    here.cache.replace("ReplicaSet", [])
+    here.cache.intake.replace("ReplicaSet", [])
     assert selected(here) == {web(kind) for kind in SELECTING} - {web("ReplicaSet")}
 
 
@@ -876,13 +879,14 @@ def test_requests_beyond_all_bounds_do_not_stop_a_snapshot() -> None:
 def test_settling_carries_a_report_out() -> None:
     victim = make.pod("v", node="n1")
     here = world(PENDING, victim)
-    here.cache.settle(
+    here.cache.assumptions.settle(
         CycleReport(
             binds=(Bind("uid-a", "ns", "a", "n2", "ns/pg"),),
             evictions=(Evict("uid-v", "ns", "v", "n1", "", "preempt", "ns/pg"),),
             nominations=(Nominate("uid-a", "ns", "a", "n1", "ns/pg"),),
             jobs={"ns/pg": JobOutcome("ns/pg", "q", "Running", 1, 1, 0, 1, 0, 0)},
-        )
+        ),
+        0.0,
     )
     task = here.job().tasks["uid-a"]
     assert (task.status, task.node, task.nominated) == (Status.RUNNING, "n2", "n1")
@@ -892,7 +896,7 @@ def test_settling_carries_a_report_out() -> None:
 
 def test_shapes_that_nobody_uses_are_forgotten() -> None:
     here = world()
-    shaper = here.cache._pods._reader.shaper
+    shaper = here.cache.stores.pods._reader.shaper
     shaper._sweep_at = shaper.TABLE_FLOOR = 16
     for number in range(200):
         fields = make.pod("a", group="pg", spec={"nodeSelector": {"n": str(number)}})
@@ -948,4 +952,4 @@ def test_jobs_that_change_while_nodes_are_prepared_are_prepared_as_well() -> Non
     for fields in waiting[300:]:
         here.add(make.merged(fields, {"spec": {"nodeName": "n1"}, "status": {"phase": "Running"}}))
     assert sum(1 for _ in steps) >= 300
-    assert len(here.cache._jobs._dirty) == 0
+    assert len(here.cache.stores.jobs._dirty) == 0

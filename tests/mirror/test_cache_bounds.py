@@ -8,7 +8,8 @@ import pytest
 
 from tests.mirror.watch import Fields, Watch
 from tests.support import builders as make
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.jobs.budget import JobBudget
 from vsched.model.queues.queue import NodeGroups
 
@@ -226,6 +227,6 @@ def test_the_node_groups_of_a_queue() -> None:
 
 
 def test_a_snapshot_knows_when_the_one_before_was() -> None:
-    cache = Cache(frozenset())
+    cache = Mirror(MirrorSettings(frozenset()))
 
     assert [cache.snapshot(now).previous for now in (5.0, 7.0, 7.0)] == [0.0, 5.0, 7.0]

@@ -19,16 +19,17 @@ from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.views import view
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 
 OURS = frozenset({"volcano"})
 GONE = "gone"
 
 
-def fresh(objects: list[Fields]) -> Cache:
-    cache = Cache(OURS)
+def fresh(objects: list[Fields]) -> Mirror:
+    cache = Mirror(MirrorSettings(OURS))
     for kind in wire.KINDS:
-        cache.replace(kind, [make.read(fields) for fields in objects if fields["kind"] == kind])
+        cache.intake.replace(kind, [make.read(fields) for fields in objects if fields["kind"] == kind])
     return cache
 
 
@@ -38,9 +39,9 @@ def test_any_order_of_events_ends_as_a_fresh_list(
     stream: tuple[list[Event], list[Fields]], data: st.DataObject
 ) -> None:
     events, objects = stream
-    cache = Cache(OURS)
+    cache = Mirror(MirrorSettings(OURS))
     for type_, kind, fields in events:
-        cache.apply(kind, type_, make.read(fields))
+        cache.intake.apply(kind, type_, make.read(fields))
         if data.draw(st.booleans(), label="snapshot"):
             cache.snapshot(0.0)
         if data.draw(sometimes, label="assume"):
@@ -59,14 +60,14 @@ def test_any_order_of_events_ends_as_a_fresh_list(
 def test_a_relist_leaves_nothing_of_what_was(
     before: tuple[list[Event], list[Fields]], after: tuple[list[Event], list[Fields]]
 ) -> None:
-    cache = Cache(OURS)
+    cache = Mirror(MirrorSettings(OURS))
     for type_, kind, fields in before[0]:
-        cache.apply(kind, type_, make.read(fields))
+        cache.intake.apply(kind, type_, make.read(fields))
     cache.snapshot(0.0)
     for position, fields in enumerate(after[1]):
         fields["metadata"]["resourceVersion"] = str(1000 + position)
     for kind in wire.KINDS:
-        cache.replace(kind, [make.read(fields) for fields in after[1] if fields["kind"] == kind])
+        cache.intake.replace(kind, [make.read(fields) for fields in after[1] if fields["kind"] == kind])
     assert view(cache.snapshot(0.0)) == view(fresh(after[1]).snapshot(0.0))
 
 
@@ -101,11 +102,11 @@ def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
     relist: tuple[list[Fields], list[Event], list[Fields]],
     data: st.DataObject,
 ) -> None:
-    cache = Cache(OURS)
+    cache = Mirror(MirrorSettings(OURS))
     for type_, kind, fields in before[0]:
         # Newer than anything that follows: the server may have been restored from a backup.
         metadata = {**fields["metadata"], "resourceVersion": "1" + fields["metadata"]["resourceVersion"].zfill(4)}
-        cache.apply(kind, type_, make.read({**fields, "metadata": metadata}))
+        cache.intake.apply(kind, type_, make.read({**fields, "metadata": metadata}))
     listed, later, objects = relist
     waiting = list(later)
 
@@ -113,24 +114,24 @@ def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
         for _ in range(data.draw(st.integers(0, 2), label="events meanwhile")):
             if waiting:
                 type_, kind, fields = waiting.pop(0)
-                cache.apply(kind, type_, make.read(fields))
+                cache.intake.apply(kind, type_, make.read(fields))
         if data.draw(sometimes, label="assume"):
             decide(cache, data.draw(st.booleans(), label="bind"))
 
     kinds = data.draw(st.permutations(tuple(wire.KINDS)), label="order of kinds")
     for kind in kinds:
-        cache.restart(kind)
+        cache.intake.restart(kind)
         if data.draw(sometimes, label="fails at first"):
             for fields in listed[:3]:
                 if fields["kind"] == kind:
-                    cache.include(kind, make.read(fields))
-            cache.restart(kind)
+                    cache.intake.include(kind, make.read(fields))
+            cache.intake.restart(kind)
     for fields in data.draw(st.permutations(listed), label="order of objects"):
         for _ in range(data.draw(st.integers(1, 2), label="times")):
             meanwhile()
-            cache.include(fields["kind"], make.read(fields))
+            cache.intake.include(fields["kind"], make.read(fields))
     for kind in kinds:
-        for _ in cache.finish(kind):
+        for _ in cache.intake.finish(kind):
             meanwhile()
     while waiting:
         meanwhile()
@@ -144,11 +145,11 @@ def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams())
 def test_when_everything_is_gone_nothing_is_left(stream: tuple[list[Event], list[Fields]]) -> None:
-    cache = Cache(OURS)
+    cache = Mirror(MirrorSettings(OURS))
     for type_, kind, fields in stream[0]:
-        cache.apply(kind, type_, make.read(fields))
+        cache.intake.apply(kind, type_, make.read(fields))
     cache.snapshot(0.0)
     for kind in wire.KINDS:
-        cache.replace(kind, [])
-    assert view(cache.snapshot(0.0)) == view(Cache(OURS).snapshot(0.0))
+        cache.intake.replace(kind, [])
+    assert view(cache.snapshot(0.0)) == view(Mirror(MirrorSettings(OURS)).snapshot(0.0))
     assert {name for name, size in cache.describe().items() if size} <= {"shapes", "snapshots"}

@@ -163,10 +163,10 @@ def test_a_pod_waits_for_the_object_that_its_label_names() -> None:
 def test_nobody_waits_for_a_kind_that_may_not_be_read() -> None:
     obj = sample("pytorchjob")
     seen = Seen()
-    seen.cache.set_refused("PyTorchJob.kubeflow.org", refused=True)
+    seen.cache.intake.set_refused("PyTorchJob.kubeflow.org", refused=True)
     seen.tell(*made_of(obj))
     assert seen.gangs() == {"pytorchjob-bert": (1, {}, 4)}, "as Volcano has them"
-    seen.cache.set_refused("PyTorchJob.kubeflow.org", refused=False)
+    seen.cache.intake.set_refused("PyTorchJob.kubeflow.org", refused=False)
     assert len(seen.waiting()) == 4
 
 

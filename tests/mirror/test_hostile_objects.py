@@ -23,7 +23,8 @@ from vsched.arbitrator.division.divide import divide
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -52,7 +53,7 @@ class Tenancy:
     """A mirror with some nodes and queues, to which objects come and go in rising versions."""
 
     def __init__(self) -> None:
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
+        self.cache = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True, arbitrating=True))
         self.version = 100
         for number in range(3):
             metadata = {"name": f"n{number}", "labels": {"zone": "a"}}
@@ -73,7 +74,7 @@ class Tenancy:
     def apply(self, kind: str, found: wire.Object, type: str) -> None:
         self.version += 1
         found.metadata.resource_version = str(self.version)
-        self.cache.apply(kind, type, found)
+        self.cache.intake.apply(kind, type, found)
 
     def gang(self, name: str) -> Iterator[tuple[str, wire.Object]]:
         """A PodGroup of two and its pods, in a namespace and a queue of their own."""

@@ -12,26 +12,18 @@ from tests.support.spoiling import VALUES
 from tests.support.views import view
 from vsched.daemon.watches import VersionedReader
 from vsched.kube.watch.framing import decode_event
-from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import RESOURCES
+from vsched.mirror.stores import MirrorSettings
 
 OURS = frozenset({"volcano"})
 HOSTILE = [value for value in VALUES if len(value) < 100]
 
 
-class WholeCache(Cache):
-    """A mirror that remembers nothing of one pod for the next."""
-
-    def apply(self, kind: str, type: str, found: wire.Object) -> None:
-        self._pods.sweep()
-        super().apply(kind, type, found)
-
-
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), st.data())
 def test_both_ways_lead_to_the_same_mirror(stream: tuple[list[Event], list[Fields]], data: st.DataObject) -> None:
-    partial, whole = Cache(OURS), WholeCache(OURS)
+    partial, whole = Mirror(MirrorSettings(OURS)), Mirror(MirrorSettings(OURS))
     for type_, kind, fields in stream[0]:
         spoilt = data.draw(st.sampled_from(HOSTILE), label="spoilt") if data.draw(sometimes) else b'"ok"'
         field = data.draw(st.sampled_from(["priority", "nodeName", "queue", "volumes", "labels", "uid"]))
@@ -46,8 +38,9 @@ def test_both_ways_lead_to_the_same_mirror(stream: tuple[list[Event], list[Field
         except msgspec.MsgspecError:
             assert told is None
             continue
-        partial.apply(kind, type_, by_itself if told is None else told.item)
-        whole.apply(kind, type_, by_itself)
+        partial.intake.apply(kind, type_, by_itself if told is None else told.item)
+        whole.stores.pods.sweep()  # it remembers nothing of one pod for the next
+        whole.intake.apply(kind, type_, by_itself)
         if data.draw(sometimes, label="snapshot"):
             assert view(partial.snapshot(0.0)) == view(whole.snapshot(0.0))
     assert view(partial.snapshot(0.0)) == view(whole.snapshot(0.0))

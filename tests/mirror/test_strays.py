@@ -9,7 +9,7 @@ from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.words import jobs as jobs_words
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.state import words
 from vsched.model.frozen import freeze
 from vsched.settings import default_settings
@@ -19,16 +19,16 @@ POLICY = default_settings(REGISTRY).policy
 TOLD = f"PodGroup {jobs_words.no_group('ns/late')}"
 
 
-def cache_of(text: str) -> Cache:
+def cache_of(text: str) -> Mirror:
     return mirror(manifests(text))
 
 
-def fed(cache: Cache, text: str, kind: str, type: str = "ADDED", **fields: Any) -> None:
+def fed(cache: Mirror, text: str, kind: str, type: str = "ADDED", **fields: Any) -> None:
     """Events about the objects of one kind that a text describes."""
     for found in manifests(text):
         if found["kind"] == kind:
             found["spec"] |= fields
-            cache.apply(kind, type, make.read(found))
+            cache.intake.apply(kind, type, make.read(found))
 
 
 def test_pods_without_their_podgroup_are_strays_until_it_is_there() -> None:

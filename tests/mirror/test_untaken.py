@@ -11,7 +11,8 @@ from tests.support.builders import Fields
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, plan, policy_of
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 
 CLUSTER = """
     node n1 cpu=24
@@ -47,7 +48,7 @@ def test_pods_of_one_node_that_is_dead_fill_no_cluster() -> None:
     assert plan(text).bound == {"gang": 3}
 
 
-def books(cache: Cache) -> tuple[object, ...]:
+def books(cache: Mirror) -> tuple[object, ...]:
     snapshot = cache.snapshot(0.0)
     usage = snapshot.books.get("q")
     return (
@@ -59,10 +60,10 @@ def books(cache: Cache) -> tuple[object, ...]:
     )
 
 
-def world(*objects: Fields) -> Cache:
-    cache = Cache(frozenset({"volcano"}), arbitrating=True)
+def world(*objects: Fields) -> Mirror:
+    cache = Mirror(MirrorSettings(frozenset({"volcano"}), arbitrating=True))
     for fields in objects:
-        cache.apply(fields["kind"], "ADDED", make.read(fields))
+        cache.intake.apply(fields["kind"], "ADDED", make.read(fields))
     return cache
 
 
@@ -71,7 +72,7 @@ def test_one_holds_once_its_node_has_taken_it() -> None:
     cache = world(group, make.node("n1"), make.pod("p", node="n1", group="pg", status=pending))
     assert books(cache)[:3] == ({}, {("q", "ns"): {}}, {})
     for status in (make.BOUND, {"phase": "Pending", "startTime": "2027-01-15T08:00:00Z"}, {"phase": "Running"}):
-        cache.apply("Pod", "MODIFIED", make.read(make.pod("p", node="n1", group="pg", status=status)))
+        cache.intake.apply("Pod", "MODIFIED", make.read(make.pod("p", node="n1", group="pg", status=status)))
         assert cache.held("ns") == {"cpu": 1000, "pods": 1}
         assert books(cache)[0]
 
@@ -81,9 +82,9 @@ def test_one_that_a_node_took_is_somebodys_while_the_node_is_not_there() -> None
     running = make.pod("p", node="n1", group="pg")
     cache = world(make.pod_group("pg"), make.node("n1"), running)
     before = books(cache)[:3]
-    cache.apply("Node", "DELETED", make.read(make.node("n1")))
+    cache.intake.apply("Node", "DELETED", make.read(make.node("n1")))
     assert books(cache)[:3] == before
-    cache.apply("Node", "ADDED", make.read(make.node("n1")))
+    cache.intake.apply("Node", "ADDED", make.read(make.node("n1")))
     assert books(cache)[:3] == before
 
 
@@ -103,10 +104,10 @@ def test_whatever_comes_in_whatever_order_the_sums_are_those_of_what_is_there(da
             found = make.pod(uid, node=name, group="pg", status=status, spec={"containers": asked})
         key = found["metadata"]["name"]
         if key in there and data.draw(st.booleans()):
-            cache.apply(found["kind"], "DELETED", make.read(there.pop(key)))
+            cache.intake.apply(found["kind"], "DELETED", make.read(there.pop(key)))
         elif there.get(key, found)["spec" if found["kind"] == "Pod" else "kind"] == found.get("spec", found["kind"]):
             there[key] = found
-            cache.apply(found["kind"], "MODIFIED", make.read(found))
+            cache.intake.apply(found["kind"], "MODIFIED", make.read(found))
         if data.draw(st.booleans()):
             cache.snapshot(0.0)
     fresh = world(make.pod_group("pg"), *there.values())

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support import builders as make
-from vsched.mirror.cache import Cache
+from vsched.mirror.events import MirrorEvents
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 
 Fields = dict[str, Any]
 
@@ -15,7 +17,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.wakes = self.version = 0
-        self.cache = Cache(frozenset({"volcano"}), on_change=self._woken)
+        self.cache = Mirror(MirrorSettings(frozenset({"volcano"})), MirrorEvents(on_change=self._woken))
 
     def _woken(self) -> None:
         self.wakes += 1
@@ -24,7 +26,7 @@ class Watch:
         """Whether the object woke the loop."""
         before, self.version = self.wakes, self.version + 1
         versioned = make.merged(fields, {"metadata": {"resourceVersion": str(self.version)}})
-        self.cache.apply(fields["kind"], type, make.read(versioned))
+        self.cache.intake.apply(fields["kind"], type, make.read(versioned))
         return self.wakes > before
 
     def budgets(self) -> dict[str, dict[str, int]]:

@@ -71,7 +71,7 @@ def main() -> None:
         crowd = MirrorFeeder(World(nodes=5000, pods=20_000, running=120_000))
         crowd.fill()
     policy = default_settings(REGISTRY).policy
-    snapshot = crowd.cache.snapshot(NOW)
+    snapshot = crowd.mirror.snapshot(NOW)
     recording = Recording(freeze(snapshot), policy_text(policy), run_cycle(snapshot, policy, REGISTRY))
     sys.setswitchinterval(0.001)  # as in the daemon
     late: list[float] = []

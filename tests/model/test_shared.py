@@ -9,7 +9,7 @@ import pytest
 from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import NOW, manifests, mirror
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.pods.task import Task
 from vsched.model.shared import KNOWN_MAX, LENGTH_MAX, shared
 
@@ -36,8 +36,8 @@ def test_what_is_too_long_for_a_name_is_not_kept() -> None:
     assert shared(fresh(one)) is not one
 
 
-def placed(cache: Cache, name: str) -> Task:
-    cache.apply("Pod", "ADDED", make.read(big.pod(name, nodeName="n1")))
+def placed(cache: Mirror, name: str) -> Task:
+    cache.intake.apply("Pod", "ADDED", make.read(big.pod(name, nodeName="n1")))
     found = cache.task(f"uid-{name}")
     assert found is not None
     return found
@@ -50,7 +50,7 @@ def test_the_interpreter_does_not_keep_what_names_a_pod(group: str) -> None:
     pod = big.pod("one-of-a-million")
     if group:
         pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": group}
-    cache.apply("Pod", "ADDED", make.read(pod))
+    cache.intake.apply("Pod", "ADDED", make.read(pod))
     task = cache.task("uid-one-of-a-million")
     assert task is not None
     assert not any(map(is_interned, (task.uid, task.name, task.key, task.job)))
@@ -68,8 +68,8 @@ def test_nothing_stays_of_pods_that_came_and_went() -> None:
     cache = mirror(manifests("node n1 cpu=4"))
     for number in range(20):
         uid = placed(cache, f"pod-{number}").uid
-        cache.binding_refused(uid, "no room", "n1")
-        cache.apply("Pod", "DELETED", make.read(big.pod(f"pod-{number}")))
+        cache.assumptions.binding_refused(uid, "no room", "n1")
+        cache.intake.apply("Pod", "DELETED", make.read(big.pod(f"pod-{number}")))
     cache.snapshot(NOW)
     assert cache.snapshot(NOW).setbacks == {}
     assert cache.task("uid-pod-1") is None

@@ -598,7 +598,7 @@ def test_books_are_counted_again_only_where_pods_have_changed() -> None:
     before = device_tables(first.device_shares, first.nodes, "vgpu")
     assert device_tables(first.device_shares, first.nodes, "vgpu") is before
 
-    found.replace("Pod", [])
+    found.intake.replace("Pod", [])
     again = found.snapshot(NOW)
     after = device_tables(again.device_shares, again.nodes, "vgpu")
     assert before.now.memory.tolist() == [[32668, 32768]]
@@ -619,7 +619,7 @@ def test_what_devices_could_hold_is_worked_out_once_as_long_as_they_are_the_same
     found = mirror([vgpu_node("n1", devices(1, memory=100)), *asked])
     texts, before = reasons()
     assert texts == ["node(s) had no device with 150 MiB of memory"]
-    found.replace("Namespace", [])
+    found.intake.replace("Namespace", [])
     again, after = reasons()
     assert again == texts
     assert after.sizes is before.sizes

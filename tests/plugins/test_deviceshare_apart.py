@@ -250,7 +250,9 @@ def test_only_nodes_whose_pods_have_changed_are_looked_at_again(steps: list[tupl
         else:
             there.pop(number, None)
         for kind in ("PodGroup", "Pod"):
-            found.replace(kind, [make.read(one) for some in there.values() for one in some if one["kind"] == kind])
+            found.intake.replace(
+                kind, [make.read(one) for some in there.values() for one in some if one["kind"] == kind]
+            )
         snapshot = found.snapshot(NOW)
         tables = device_tables(snapshot.device_shares, snapshot.nodes, "vgpu")
         statics = snapshot.nodes.statics

@@ -364,7 +364,7 @@ def test_a_recording_with_npus_decides_the_same_again() -> None:
     policy = policy_from(device_policy(NPU))
     objects = [npu_node("n1", [npu(0, network=0), npu(1, network=0)]), *held("a", npu_part(0, 100) + ";")]
     cache = mirror([*objects, *pods(ONE, asking_npu(1, 50))])
-    cache.use_divisions(Divisions(chips=(NpuChip(CHIP, 65536, (NpuTemplate("tenth", 100),)),)))
+    cache.inputs.use_divisions(Divisions(chips=(NpuChip(CHIP, 65536, (NpuTemplate("tenth", 100),)),)))
     snapshot = cache.snapshot(NOW)
     report = run_cycle(snapshot, policy, REGISTRY)
 

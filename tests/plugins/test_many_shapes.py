@@ -64,7 +64,7 @@ def test_each_of_many_different_pods_gets_the_best_node(
     settings = load_text(text, "weighted", REGISTRY) if text else default_settings(REGISTRY)
     crowd = feeder(World(nodes=nodes, pods=pods, gang=1, shapes=pods, queues=1, namespaces=1))
     crowd.fill()
-    session = Session(crowd.cache.snapshot(0.0), settings.policy, REGISTRY, Trace())
+    session = Session(crowd.mirror.snapshot(0.0), settings.policy, REGISTRY, Trace())
     waiting = [(job, task) for job in session.jobs.values() for task in job.job.pending.values()]
     placed = []
     for number, (job, task) in enumerate(waiting):

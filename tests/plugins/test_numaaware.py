@@ -392,7 +392,9 @@ def test_what_is_kept_from_session_to_session_is_what_counting_anew_comes_to(cha
 def test_the_zones_of_a_node_follow_it_to_another_row() -> None:
     world = mirror([*manifests(NODES), report("n2", "2", "2"), report("n3", "1", "3")])
     before = world.snapshot(NOW)
-    world.replace("Node", [wire.decode("Node", orjson.dumps(one)) for one in manifests("node n2 cpu=8\nnode n3 cpu=8")])
+    world.intake.replace(
+        "Node", [wire.decode("Node", orjson.dumps(one)) for one in manifests("node n2 cpu=8\nnode n3 cpu=8")]
+    )
     after = world.snapshot(NOW)
 
     found = [zone_tables(one.zones, one.nodes, NOW) for one in (before, after)]

@@ -14,7 +14,7 @@ from tests.support.plans import NOW, manifests, mirror, policy_from
 from vsched.errors import BadPolicy
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy, ReadsUsage
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.nodes.usage import STALE_SECONDS, Figures, NodeUsage, Reading
 from vsched.plugins.rescheduling import ReschedulingArgs
 from vsched.plugins.words.arguments import low_and_high
@@ -51,9 +51,9 @@ def reading(period: str = "5m", measured: float = NOW, **nodes: tuple[float, flo
     return Reading(measured, used)
 
 
-def cluster(text: str, usage: Reading | None) -> Cache:
+def cluster(text: str, usage: Reading | None) -> Mirror:
     cache = mirror(manifests(text))
-    cache.use(usage)
+    cache.inputs.use(usage)
     return cache
 
 

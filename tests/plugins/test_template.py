@@ -18,7 +18,8 @@ from vsched.explain.changes import changes
 from vsched.explain.words.edits import argument
 from vsched.framework.cycle import run_cycle
 from vsched.framework.registry import Registry
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
@@ -124,10 +125,10 @@ def test_an_argument_is_told_where_another_value_would_let_a_job_start(
     started = "2026-03-01T08:00:00Z"
     runs = own.job("runs", started, started=started)
     urgent = own.job("urgent", "2026-03-01T11:59:00Z", priority_class="urgent")
-    cache = Cache(frozenset({"vsched"}), open_without_state=True)
+    cache = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
     objects = [(Origin("here", 1), one) for one in (own.node(1), own.URGENT, *runs, *urgent)]
     for kind, found in decode_manifests(objects).objects.items():
-        cache.replace(kind, found)
+        cache.intake.replace(kind, found)
     snapshot = cache.snapshot(datetime.fromisoformat(NOW).timestamp())
     policy = load_file(TEMPLATE / "policy.yaml", registry).policy
 

@@ -37,7 +37,7 @@ def cases(*kinds: str) -> st.SearchStrategy[Case]:
 def violations(case: Case) -> list[str]:
     """What the checker finds, cycle by cycle."""
     cache, found = mirror(manifests(case.text)), list[str]()
-    cache.use(reading(case.text))
+    cache.inputs.use(reading(case.text))
     for number in range(CYCLES):
         snapshot = cache.snapshot(NOW)
         report = run_cycle(snapshot, case.policy, REGISTRY)

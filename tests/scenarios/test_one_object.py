@@ -12,7 +12,6 @@ from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.bounds import (
     CONTAINERS_MAX,
     LABELS_MAX,
@@ -24,6 +23,7 @@ from vsched.mirror.ingest.bounds import (
     TERMS_MAX,
     TOLERATIONS_MAX,
 )
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import CycleReport
 from vsched.plugins.pods.rules import COMPARISONS_MAX
 from vsched.plugins.words.nodes import rules_too_costly
@@ -50,12 +50,12 @@ class Crowd:
     """A cluster with others in it, at work."""
 
     def __init__(self) -> None:
-        self.cache: Cache = mirror(others())
+        self.cache: Mirror = mirror(others())
         self._gangs = 0
         self.session()
 
     def tell(self, manifest: Manifest, type: str = "ADDED") -> None:
-        self.cache.apply(manifest["kind"], type, make.read(manifest))
+        self.cache.intake.apply(manifest["kind"], type, make.read(manifest))
 
     def session(self) -> CycleReport:
         return run_cycle(self.cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)

@@ -30,7 +30,7 @@ def decided(
     objects: list[dict[str, Any]], *masks: NodeMask, policy: Policy = DEFAULT_POLICY, now: float = NOW
 ) -> CycleReport:
     found = mirror(objects)
-    found.mask(masks)
+    found.inputs.mask(masks)
     return run_cycle(found.snapshot(now), policy, REGISTRY)
 
 
@@ -122,7 +122,7 @@ def test_pods_on_nodes_of_others_are_not_shuffled() -> None:
     moved = {}
     for masks in ([], [hard("n1", "n3")]):
         found = mirror(manifests(text))
-        found.mask(masks)
+        found.inputs.mask(masks)
         session = Session(found.snapshot(NOW), DEFAULT_POLICY, REGISTRY, Trace())
         tasks = sorted(session.snapshot.jobs["ns/a"].tasks.values(), key=lambda task: task.node)
         moved[len(masks)] = [task.node for _, task, _ in movable(session, tasks)]

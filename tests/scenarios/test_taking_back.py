@@ -10,8 +10,8 @@ from pathlib import Path
 import yaml
 
 from vsched.cli.plan.live import OUR_NAMES
-from vsched.cli.plan.on_paper import make_plan
-from vsched.cli.plan.view import Document
+from vsched.cli.plan.on_paper import decide_on_paper
+from vsched.cli.plan.view import Document, as_document
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -28,7 +28,7 @@ def plan_of(name: str, *, victims: str = "protection") -> Document:
     settings = load_text(yaml.safe_dump(policy), name, REGISTRY)
     objects = yaml.safe_load_all((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
     manifests = decode_manifests((Origin(name, str(at)), found) for at, found in enumerate(objects))
-    return make_plan(manifests, settings.policy, OUR_NAMES, cycles=12, now=1.8e9)
+    return as_document(decide_on_paper(manifests, settings.policy, OUR_NAMES, cycles=12, now=1.8e9).planned)
 
 
 def evicted(plan: Document) -> list[str]:

@@ -137,14 +137,14 @@ class Backlogged:
 
     def _apply(self, kind: str, delta: Delta, found: dict[str, Any]) -> None:
         found["metadata"].setdefault("uid", found["metadata"]["name"])
-        self.cache.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
+        self.cache.intake.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
 
     def advise(self, key: str) -> None:
         """Give advice on a job, and on no other."""
         outcome = self.last.jobs.get(key)
         if outcome is not None:
             advice = Advice(headline_of(outcome.message), "more of everything")
-            self.cache.advise({outcome.key: advice})
+            self.cache.inputs.advise({outcome.key: advice})
 
     def decided(self, policy: Policy) -> tuple[Snapshot, CycleReport]:
         """A cycle that goes on with what the last one has kept."""
@@ -158,7 +158,7 @@ class Backlogged:
         assert report_bytes(report) == report_bytes(run_cycle(snapshot, policy, KNOWN))
         assert report_bytes(report) == report_bytes(run_cycle(snapshot, told_apart(policy), KNOWN))
         if assume:
-            self.cache.assume(report)
+            self.cache.assumptions.assume(report)
         self.last = report
         return report
 

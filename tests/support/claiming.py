@@ -8,14 +8,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from tests.support import builders as make
 from tests.support import devices, volumes
 from tests.support.recording_server import writer_to
 from vsched.clock import SystemClock
+from vsched.handlers import Handlers
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.mirror.cache import Cache
-from vsched.mirror.handlers import Handlers
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import (
     AllocatedDevice,
@@ -124,7 +127,7 @@ class Claiming:
 
     cluster: Cluster
     client: ApiClient
-    cache: Cache
+    cache: Mirror
     writes: ClaimWrites
     dispatcher: Dispatcher
     outcomes: list[Outcome]
@@ -150,7 +153,7 @@ class Claiming:
         pod["spec"]["containers"][0]["image"] = "busybox"
         pod["metadata"].pop("uid")
         made = self.cluster.client.create("pods", pod)
-        self.cache.apply("Pod", "ADDED", make.read(made))
+        self.cache.intake.apply("Pod", "ADDED", make.read(made))
         return made
 
     def bind(self, pod: Obj, node: str = "n1", job: str = "default/g", **plan: Any) -> Bind:
@@ -170,7 +173,7 @@ class Claiming:
         """A session decided this. Returns what the transactions leave to others."""
         snapshot = self.cache.snapshot(1_800_000_000.0)
         report = CycleReport(binds=binds, released=tuple(released))
-        self.cache.assume(report)
+        self.cache.assumptions.assume(report)
         return list(taken(self.writes.submitting(report, replace(snapshot, claims=self._catalogue()))))
 
     def release(self, claim: str, *, device: bool) -> ClaimRelease:
@@ -287,9 +290,9 @@ async def claiming(
     outcomes: list[Outcome] = []
     undone: list[tuple[GangWish, Obstacle]] = []
     worries: list[str] = []
-    cache = Cache(frozenset({"volcano"}))
+    cache = Mirror(MirrorSettings(frozenset({"volcano"})))
     for node in cluster.client.list("nodes"):
-        cache.apply("Node", "ADDED", make.read(node))
+        cache.intake.apply("Node", "ADDED", make.read(node))
     async with ApiClient(Connection(url or cluster.url)) as client, asyncio.TaskGroup() as group:
         writer = writer_to(client, permit=permit)
         ended: Handlers[Outcome] = Handlers()
@@ -303,8 +306,7 @@ async def claiming(
             SystemClock(),
             TransactionReports(lambda *told: undone.append(told), outcomes.append, worries.append),
             lambda: bind_seconds,
-            settings,
-            Attempts(8, first_seconds=0.01, ceiling_seconds=0.05),
+            msgspec.structs.replace(settings, attempts=Attempts(8, first_seconds=0.01, ceiling_seconds=0.05)),
         )
         ended.add(writes.gangs.answered)
         tasks = [group.create_task(dispatcher.run()), group.create_task(writes.run())]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.support import builders as make
 from tests.support.views import named
-from vsched.mirror.cache import Cache
+from vsched.mirror.events import MirrorEvents
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.jobs.job import Job
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.snapshot import Snapshot
@@ -17,10 +20,11 @@ Fields = dict[str, Any]
 class World:
     """A mirror fed with versions that only go up, and a count of how often it woke the loop."""
 
-    def __init__(self, *objects: Fields, **options: Any) -> None:
+    def __init__(self, *objects: Fields, on_calm_change: Callable[[], None] | None = None, **options: Any) -> None:
         self.wakes = 0
         self.version = 0
-        self.cache = Cache(frozenset({"volcano"}), on_change=self.woken, **options)
+        settings = MirrorSettings(frozenset({"volcano"}), **options)
+        self.cache = Mirror(settings, MirrorEvents(self.woken, on_calm_change))
         self.add(*objects)
 
     def woken(self) -> None:
@@ -30,7 +34,7 @@ class World:
         for fields in objects:
             self.version += 1
             versioned = make.merged(fields, {"metadata": {"resourceVersion": str(self.version)}})
-            self.cache.apply(fields["kind"], type, make.read(versioned))
+            self.cache.intake.apply(fields["kind"], type, make.read(versioned))
 
     def delete(self, *objects: Fields) -> None:
         self.add(*objects, type="DELETED")
@@ -52,15 +56,17 @@ class World:
 
     def bind(self, fields: Fields, node: str = "n1") -> None:
         uid, name = fields["metadata"]["uid"], fields["metadata"]["name"]
-        self.cache.assume(CycleReport(binds=(Bind(uid, "ns", name, node, "ns/pg"),)))
+        self.cache.assumptions.assume(CycleReport(binds=(Bind(uid, "ns", name, node, "ns/pg"),)))
 
     def evict(self, fields: Fields, node: str = "n1") -> None:
         uid, name = fields["metadata"]["uid"], fields["metadata"]["name"]
-        self.cache.assume(CycleReport(evictions=(Evict(uid, "ns", name, node, "ns/pg", "reclaim", "ns/other"),)))
+        self.cache.assumptions.assume(
+            CycleReport(evictions=(Evict(uid, "ns", name, node, "ns/pg", "reclaim", "ns/other"),))
+        )
 
     def nominate(self, fields: Fields, node: str) -> None:
         uid, name = fields["metadata"]["uid"], fields["metadata"]["name"]
-        self.cache.assume(CycleReport(nominations=(Nominate(uid, "ns", name, node, "ns/pg"),)))
+        self.cache.assumptions.assume(CycleReport(nominations=(Nominate(uid, "ns", name, node, "ns/pg"),)))
 
     def decide_phase(self, phase: str, key: str = "ns/pg") -> None:
-        self.cache.assume(CycleReport(jobs={key: JobOutcome(key, "q", phase, 1, 0, 0, 0, 0, 0)}))
+        self.cache.assumptions.assume(CycleReport(jobs={key: JobOutcome(key, "q", phase, 1, 0, 0, 0, 0, 0)}))

@@ -10,7 +10,8 @@ import msgspec
 from tests.support import builders as make
 from tests.support.plans import NOW
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.snapshot import Snapshot
 
 
@@ -27,11 +28,11 @@ def native_world(
     grouped = {"schedulingGroup": {"podGroupName": "g"}, "containers": [make.container("1")]}
     pods = [make.pod(f"p{number}", spec=grouped) for number in range(3)]
     node = make.node("n1", status={"allocatable": {"cpu": cpu, "memory": "1Gi", "pods": "9"}})
-    cache = Cache(frozenset({"volcano"}))
+    cache = Mirror(MirrorSettings(frozenset({"volcano"})))
     for fields in (make.queue("default"), node, group, *pods):
         kind = wire.kind_of(fields.get("apiVersion", ""), fields["kind"])
-        cache.apply(kind, "ADDED", wire.read(kind, msgspec.json.encode(fields)))
+        cache.intake.apply(kind, "ADDED", wire.read(kind, msgspec.json.encode(fields)))
     cache.snapshot(NOW)
     for uid, message in (setbacks or {}).items():
-        cache.binding_refused(uid, message)
+        cache.assumptions.binding_refused(uid, message)
     return cache.snapshot(NOW)

@@ -14,8 +14,9 @@ import orjson
 import yaml
 
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.jobs.spec import JobSpec
 from vsched.settings.workloads import built_in_table, table_of
 
@@ -264,7 +265,7 @@ class Seen:
 
     def __init__(self, table: str = "") -> None:
         self.workloads = table_of(table, "file", built_in_table()) if table else built_in_table()
-        self.cache = Cache(frozenset({"vsched"}), workloads=self.workloads)
+        self.cache = Mirror(MirrorSettings(frozenset({"vsched"}), workloads=self.workloads))
         self.version = 0
 
     def read(self, obj: Obj) -> tuple[str, wire.Object]:
@@ -281,7 +282,7 @@ class Seen:
     def tell(self, *objects: Obj, type: str = "MODIFIED") -> None:
         for obj in objects:
             kind, found = self.read(obj)
-            self.cache.apply(kind, type, found)
+            self.cache.intake.apply(kind, type, found)
 
     def jobs(self) -> dict[str, JobSpec]:
         """What is shown, by name of the PodGroup without its prefix."""

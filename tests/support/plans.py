@@ -49,8 +49,8 @@ from typing import Any
 from vsched.framework.callout import Callout
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.bounds import ROLES_MAX
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.nodes.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
@@ -184,7 +184,7 @@ def decide(
 ) -> Plan:
     """What is decided on these objects; between cycles what was decided has come true."""
     cache, reports = mirror(objects, ignored=ignored), []
-    cache.use(usage)
+    cache.inputs.use(usage)
     for _ in range(cycles):
         snapshot = cache.snapshot(NOW)
         report = run_cycle(snapshot, policy, REGISTRY, callout=callouts())
@@ -212,13 +212,13 @@ def reading(text: str) -> Reading | None:
     return Reading(NOW, nodes) if nodes else None
 
 
-def mirror(objects: Iterable[Manifest], *, arbitrating: bool = False, ignored: Iterable[str] = ()) -> Cache:
+def mirror(objects: Iterable[Manifest], *, arbitrating: bool = False, ignored: Iterable[str] = ()) -> PaperMirror:
     """The mirror of these objects."""
     names, words = frozenset(OUR_NAMES), frozenset(ignored)
-    cache = PaperMirror(names, open_without_state=True, arbitrating=arbitrating, ignored=words)
+    cache = PaperMirror(MirrorSettings(names, open_without_state=True, arbitrating=arbitrating, ignored=words))
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
     for kind, found in decoded.objects.items():
-        cache.replace(kind, found)
+        cache.intake.replace(kind, found)
     assert not cache.broken, cache.broken
     return cache
 

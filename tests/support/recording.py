@@ -26,7 +26,7 @@ def policy_at(path: Path) -> Policy:
 def snapshot_of(text: str, *, arbitrating: bool = False) -> Snapshot:
     """What a cycle sees of the cluster that the text describes, some time after the cycle before."""
     cache = mirror(manifests(text), arbitrating=arbitrating)
-    cache.use(reading(text))
+    cache.inputs.use(reading(text))
     cache.snapshot(NOW - 1.0)
     return cache.snapshot(NOW)
 

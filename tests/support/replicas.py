@@ -35,7 +35,7 @@ class Replica:
     @property
     def warm(self) -> bool:
         """Whether its mirror is complete, and sessions could start."""
-        return self.daemon.health.ready().ok and self.daemon.cache.describe()["snapshots"] > 0
+        return self.daemon.health.ready().ok and self.daemon.mirror.describe()["snapshots"] > 0
 
     async def stop(self) -> None:
         """What SIGTERM does."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.controllers.flows.controller import MakerSettings
-from vsched.daemon.app import Daemon
+from vsched.daemon.app import Daemon, DaemonSettings
 from vsched.daemon.observe.settings import ObserveSettings, OverviewSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
@@ -130,7 +130,7 @@ async def digested(cluster: Cluster, daemon: Daemon) -> None:
         return all(versions[kind] >= cluster.store.latest(found) for kind, found in followed.items())
 
     def is_done() -> bool:
-        believed = any(count for name, count in daemon.cache.describe().items() if name.startswith("assumed_"))
+        believed = any(count for name, count in daemon.mirror.describe().items() if name.startswith("assumed_"))
         leaving = any(pod["metadata"].get("deletionTimestamp") for pod in cluster.client.list("pods"))
         return not (daemon.dispatcher.busy or daemon.evictor.busy or believed or leaving)
 
@@ -167,10 +167,9 @@ async def scheduling(
             client,
             REGISTRY,
             policy=policy,
-            confirmations=confirmations,
-            observing=observing,
-            writeback=writeback,
-            makers=makers,
+            settings=DaemonSettings(
+                writeback, confirmations or ConfirmationSettings(), observing or ObserveSettings(), makers
+            ),
             collector=collector,
         )
         task = group.create_task(daemon.run())

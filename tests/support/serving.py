@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.support.waiting import until
-from vsched.daemon.app import Daemon
+from vsched.daemon.app import Daemon, DaemonSettings
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options
 from vsched.framework.registry import Registry
@@ -24,7 +24,12 @@ async def serving(
     """A daemon, and where its pages are."""
     addresses = {"listen_address": "127.0.0.1:0", "healthz_address": ""}
     async with ApiClient(Connection(url)) as client, asyncio.TaskGroup() as group:
-        daemon = Daemon(Options(**{**addresses, **options}), client, registry, observing=observing)
+        daemon = Daemon(
+            Options(**{**addresses, **options}),
+            client,
+            registry,
+            settings=DaemonSettings(observing=observing or ObserveSettings()),
+        )
         task = group.create_task(daemon.run())
         try:
             await until(lambda: daemon.ports or task.done())

@@ -7,7 +7,7 @@ from typing import Any
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 from vsched.web.overview.assembly import Around, assemble
@@ -30,7 +30,7 @@ pods ns/done 1 cpu=1 on=n1 succeeded
 """Those that run, start, wait, have no pods yet, and are over."""
 
 
-def look(cache: Cache, now: float = NOW, policy: Policy = DEFAULT_POLICY) -> FrozenSnapshot:
+def look(cache: Mirror, now: float = NOW, policy: Policy = DEFAULT_POLICY) -> FrozenSnapshot:
     """A session on a mirror."""
     snapshot = cache.snapshot(now)
     return FrozenSnapshot(freeze(snapshot), policy, run_cycle(snapshot, policy, REGISTRY), 1)

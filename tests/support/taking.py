@@ -159,7 +159,7 @@ class Busy:
 
     def _tell(self, type: str, found: Manifest) -> None:
         kind = found["kind"]
-        self.cache.apply(kind, type, wire.decode(kind, orjson.dumps(found)))
+        self.cache.intake.apply(kind, type, wire.decode(kind, orjson.dumps(found)))
 
 
 def evicted(report: CycleReport) -> list[str]:

@@ -20,7 +20,7 @@ class World:
 
     def __init__(self, text: str, *, now: float = NOW, previous: float | None = None) -> None:
         self._cache = mirror(manifests(text))
-        self._cache.use(reading(text))
+        self._cache.inputs.use(reading(text))
         if previous is not None:
             self._cache.snapshot(previous)
         self.turn(now)
@@ -29,7 +29,7 @@ class World:
         """Objects of this text come, or take the place of those of their name; the next cycle sees them."""
         decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(manifests(text)))
         for kind, found in decoded.objects.items():
-            self._cache.replace(kind, found)
+            self._cache.intake.replace(kind, found)
 
     def turn(self, now: float) -> None:
         """The next cycle begins."""

@@ -15,7 +15,15 @@ from tests.support.small import SmallCluster
 from vsched.clock import FakeClock
 from vsched.errors import BadInput
 from vsched.framework.words import nodes as words
-from vsched.model.plan import Bind, CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
+from vsched.model.plan import (
+    Bind,
+    CycleReport,
+    JobOutcome,
+    NamespaceOutcome,
+    QueueOutcome,
+    SubGroupOutcome,
+    Unschedulable,
+)
 from vsched.model.pods.status import Status
 from vsched.web.findings import Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
@@ -90,6 +98,18 @@ async def test_queues_show_amounts_as_quantities_and_who_holds_them() -> None:
     assert shown["default"]["allocated"] == {"cpu": "3", "nvidia.com/gpu": "1"}
     assert shown["default"]["deserved"] == {"cpu": "4"}
     assert shown["default"]["namespaces"]["ns"]["weight"] == 2
+
+
+async def test_jobs_show_where_their_sub_groups_are() -> None:
+    cluster = SmallCluster().node("n1")
+    cluster.job("g", 1)
+    placed = SubGroupOutcome("segment/a", "r1", 1)
+    outcome = JobOutcome("ns/g", "default", "Running", 1, 1, 0, 1, 0, 0, sub_groups=(placed,))
+    found = Findings()
+    list(found.taking(cluster.snapshot(), CycleReport(jobs={"ns/g": outcome}), []))
+    async with pages(found) as get:
+        _, shown = await get("/jobs")
+    assert shown["ns/g"]["sub_groups"] == [{"name": "segment/a", "domain": "r1", "tier": 1}]
 
 
 async def test_queues_show_what_their_objects_say_and_what_is_wrong_with_them() -> None:
@@ -192,7 +212,7 @@ def test_findings_forget_what_is_gone_or_placed() -> None:
 
 def test_a_loop_that_does_not_turn_is_not_alive() -> None:
     clock = FakeClock()
-    health = Health(clock, dict, stale_seconds=60.0)
+    health = Health(clock, dict)
     clock.advance(59.0)
     assert health.live().ok
     clock.advance(2.0)

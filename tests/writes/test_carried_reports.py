@@ -15,11 +15,12 @@ from tests.support.clusters import seeded
 from tests.support.examples import examples
 from tests.support.plans import policy_of
 from tests.support.recording_server import writer_to
-from tests.writes.writing_back import Mirror
 from vsched.clock import SystemClock
 from vsched.framework.policy import Policy
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.writes.status.queues import PhaseCounts
@@ -81,9 +82,8 @@ async def _written_back(policy: Policy, random: Random, steps: int) -> None:
     cluster = Backlogged(*backlog(random))
     async with ApiClient(Connection("http://127.0.0.1:1")) as client:
         clock, nothing = SystemClock(), lambda *news: None
-        reported = Reported(
-            Writeback(client, writer_to(client), WritebackSettings(), clock, nothing, Mirror(), nothing)
-        )
+        mirror = Mirror(MirrorSettings(frozenset()))
+        reported = Reported(Writeback(client, writer_to(client), WritebackSettings(), clock, nothing, mirror, nothing))
         for _ in range(steps):
             for _ in range(random.randint(0, 2)):
                 change(random, cluster)

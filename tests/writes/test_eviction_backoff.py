@@ -10,7 +10,8 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.waiting import until
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.status import Status
 from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings, spared_seconds
@@ -22,12 +23,12 @@ UID = "uid-a"
 
 
 @asynccontextmanager
-async def reprieving(settings: EvictionBackoffSettings = QUICK) -> AsyncIterator[tuple[Cache, EvictionBackoff]]:
+async def reprieving(settings: EvictionBackoffSettings = QUICK) -> AsyncIterator[tuple[Mirror, EvictionBackoff]]:
     """A mirror with one pod that a cycle has just evicted."""
-    cache = Cache(frozenset({"volcano"}))
-    cache.apply("Pod", "ADDED", make.read(RUNNING))
+    cache = Mirror(MirrorSettings(frozenset({"volcano"})))
+    cache.intake.apply("Pod", "ADDED", make.read(RUNNING))
     evict(cache)
-    reprieves = EvictionBackoff(cache, settings)
+    reprieves = EvictionBackoff(cache.assumptions, settings)
     task = asyncio.create_task(reprieves.run())
     try:
         yield cache, reprieves
@@ -36,18 +37,18 @@ async def reprieving(settings: EvictionBackoffSettings = QUICK) -> AsyncIterator
         await asyncio.wait((task,))
 
 
-def evict(cache: Cache) -> None:
-    cache.assume(CycleReport(evictions=(Evict(UID, "ns", "a", "n1", "", "reclaim", "ns/other"),)))
+def evict(cache: Mirror) -> None:
+    cache.assumptions.assume(CycleReport(evictions=(Evict(UID, "ns", "a", "n1", "", "reclaim", "ns/other"),)))
 
 
-def is_victim(cache: Cache) -> bool:
+def is_victim(cache: Mirror) -> bool:
     """Whether a cycle could choose the pod."""
     task = cache.task(UID)
     assert task is not None
     return task.status is Status.RUNNING and task.preemptable
 
 
-def status(cache: Cache) -> Status | None:
+def status(cache: Mirror) -> Status | None:
     task = cache.task(UID)
     return None if task is None else task.status
 
@@ -105,7 +106,7 @@ async def test_an_eviction_that_the_watch_never_shows_is_not_believed_for_ever()
 async def test_an_eviction_that_the_watch_shows_stays_believed_however_long_the_pod_takes() -> None:
     async with reprieving() as (cache, reprieves):
         reprieves.granted(UID)
-        cache.apply("Pod", "MODIFIED", make.read(GOING))
+        cache.intake.apply("Pod", "MODIFIED", make.read(GOING))
         await asyncio.sleep(0.1)
         assert status(cache) is Status.RELEASING
 
@@ -122,7 +123,7 @@ async def test_an_eviction_without_an_answer_counts_until_it_must_have_been_seen
 async def test_an_eviction_without_an_answer_that_came_true_spares_nobody() -> None:
     async with reprieving() as (cache, reprieves):
         reprieves.doubted(UID)
-        cache.apply("Pod", "MODIFIED", make.read(GOING))
+        cache.intake.apply("Pod", "MODIFIED", make.read(GOING))
         await asyncio.sleep(0.1)
         assert status(cache) is Status.RELEASING
         assert cache.describe()["spared_tasks"] == 0
@@ -133,7 +134,7 @@ async def test_a_new_eviction_is_believed_for_its_own_time() -> None:
     async with reprieving(EvictionBackoffSettings(unconfirmed_seconds=0.3)) as (cache, reprieves):
         reprieves.granted(UID)
         await asyncio.sleep(0.2)
-        cache.forget(UID)
+        cache.assumptions.forget(UID)
         evict(cache)
         reprieves.granted(UID)
         began = loop.time()

@@ -91,7 +91,7 @@ async def locking(locks: LockSettings = QUICK, faults: Sequence[Obj] = ()) -> As
         ) as cluster,
         ApiClient(Connection(cluster.url)) as client,
     ):
-        dispatcher = LockingDispatcher(client, writer_to(client), outcomes.append, SENDING, clock, locks)
+        dispatcher = LockingDispatcher(client, writer_to(client), outcomes.append, SENDING, clock, locks=locks)
         task = asyncio.create_task(dispatcher.run())
         try:
             yield Locking(cluster, dispatcher, outcomes, clock)

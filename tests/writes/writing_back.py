@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tests.support.recording_server import RecordingServer, recording, writer_to
@@ -13,9 +13,8 @@ from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.clock import Clock, SystemClock
 from vsched.framework.words.nodes import available
-from vsched.mirror.ingest.workload_kinds import WorkloadTable
-from vsched.mirror.problems import Problem
-from vsched.mirror.state.topology import TopologyStore
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.spec import Condition
 from vsched.model.plan import CycleReport, JobOutcome, Unschedulable
@@ -40,16 +39,6 @@ QUICK = WritebackSettings(
 
 
 @dataclass
-class Mirror:
-    """What writing back asks of the mirror."""
-
-    broken: dict[tuple[str, str], Problem] = field(default_factory=dict)
-    blemished: dict[tuple[str, str], Problem] = field(default_factory=dict)
-    topology: TopologyStore = field(default_factory=TopologyStore)
-    workloads: WorkloadTable = field(default_factory=built_in_table)
-
-
-@dataclass
 class Bench:
     """A writeback under test, its server, and what the mirror was told."""
 
@@ -69,7 +58,7 @@ class Bench:
 @asynccontextmanager
 async def bench(settings: WritebackSettings = QUICK, clock: Clock | None = None) -> AsyncIterator[Bench]:
     told: list[tuple[str, str, str | None]] = []
-    mirror = Mirror()
+    mirror = Mirror(MirrorSettings(frozenset(), workloads=built_in_table()))
     async with recording() as (server, client):
         writeback = Writeback(
             client,

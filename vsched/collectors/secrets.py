@@ -14,13 +14,13 @@ from vsched.files import content
 from vsched.kube.client import ApiClient
 from vsched.mirror.resources import SECRETS
 from vsched.settings.metrics import Hidden, KubernetesSecret
-from vsched.settings.reach import ANYTHING, Reach
+from vsched.settings.reach import Reach
 
 
 class Keeper:
     """One password or token; a Secret of the cluster is read once, and again after ``forget``."""
 
-    def __init__(self, hidden: Hidden, client: ApiClient, reach: Reach = ANYTHING) -> None:
+    def __init__(self, hidden: Hidden, client: ApiClient, reach: Reach) -> None:
         self._hidden = hidden
         self._reach = reach
         self._client = client

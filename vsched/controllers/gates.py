@@ -49,13 +49,12 @@ class GateKeeper:
         writer: Writer,
         events: EventRecorder,
         failed: Callable[[str], None],
-        settings: GateSettings | None = None,
     ) -> None:
         self._writer = writer
         self._events = events
         self._failed = failed
         """Called with the uid of each pod whose gate could not be opened."""
-        self._settings = settings or GateSettings()
+        self._settings = GateSettings()
         self.workqueue: Workqueue[str, _Wish] = Workqueue(self._settings.workqueue, self._write)
 
     async def run(self) -> None:

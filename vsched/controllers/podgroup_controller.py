@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import orjson
@@ -25,13 +25,10 @@ from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.kube.watch.bounds import LoopTurns
-from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.alike import TASK_SPEC
-from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
-from vsched.mirror.ingest.workload_kinds import WorkloadTable
+from vsched.mirror.ingest.implicit import GROUP_NAME
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import PODGROUPS, PODS
-from vsched.mirror.state.gang_pods import GangPod
-from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.plan import Bind
 from vsched.writes.bodies import ObjectReference, deletion_options, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
@@ -46,18 +43,6 @@ SLICE_SECONDS = 0.005
 
 Worry = Callable[..., None]
 """Logs a warning: a sentence, and fields."""
-
-
-class PodGroupMirror(Protocol):
-    """What the controller needs from the mirror."""
-
-    axis: ResourceAxis
-    workloads: WorkloadTable
-    on_gang: Handlers[str]
-    on_regathered: Handlers[str]
-
-    def gang_pod(self, uid: str) -> GangPod | None: ...
-    def implicit_group(self, key: str) -> ImplicitPodGroup | None: ...
 
 
 class PodGroupSettings(msgspec.Struct, frozen=True):
@@ -82,22 +67,21 @@ class PodGroupController:
         self,
         writer: Writer,
         events: EventRecorder,
-        mirror: PodGroupMirror,
+        mirror: Mirror,
         scheduler_names: frozenset[str],
         worry: Worry,
-        settings: PodGroupSettings | None = None,
-        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._writer = writer
         self._events = events
         self._mirror = mirror
         self._worry = worry
-        self._settings = settings or PodGroupSettings()
-        self._clock = clock
-        self._records = PodGroupRecords(scheduler_names, self._touched, lambda: mirror.workloads, mirror.gang_pod)
-        self._records.on_named = self._named
-        mirror.on_gang.add(self._touched)
-        mirror.on_regathered.add(self._records.regather)
+        self._settings = PodGroupSettings()
+        self._records = PodGroupRecords(
+            scheduler_names, self._touched, lambda: mirror.intake.workloads, mirror.gang_pod
+        )
+        self._records.on_named.add(self._named)
+        mirror.events.on_gang.add(self._touched)
+        mirror.events.on_regathered.add(self._records.regather)
         self._dirty: dict[str, None] = {}
         """Keys of PodGroups to be checked, each once."""
         self._wake = asyncio.Event()
@@ -109,8 +93,8 @@ class PodGroupController:
         """Problems of annotations already reported, by key of the PodGroup."""
         self._worried: set[tuple[str, int]] = set()
         """Failures already logged, as (method and kind, code), until such a write succeeds."""
-        self.groups: Workqueue[str, None] = Workqueue(self._settings.groups, self._look, clock)
-        self.pods: Workqueue[str, PodGroupMember] = Workqueue(self._settings.pods, self._name, clock)
+        self.groups: Workqueue[str, None] = Workqueue(self._settings.groups, self._look)
+        self.pods: Workqueue[str, PodGroupMember] = Workqueue(self._settings.pods, self._name)
 
     @property
     def sinks(self) -> Mapping[str, ObjectFeed[Any]]:
@@ -184,7 +168,7 @@ class PodGroupController:
         self._complain(key, live.owner, tuple(remarks))
         if group is None:
             made = self._made.get(key)
-            if made is not None and self._clock() < made + self._settings.unseen_seconds:
+            if made is not None and monotonic() < made + self._settings.unseen_seconds:
                 return None
             namespace, _, name = key.partition("/")
             body = creation(namespace, name, content, live.owner)
@@ -203,7 +187,7 @@ class PodGroupController:
         if answer.done or there or (write.method == "DELETE" and answer.code == 404):
             self._succeeded(key, write)
             if write.method == "POST" and self._records.group(key) is None and self._records.is_known(key):
-                self._made[key] = self._clock()
+                self._made[key] = monotonic()
                 self._touched(key)
         elif answer.code != NOT_PERMITTED:
             self._failed(key, write, answer)

@@ -16,6 +16,7 @@ from vsched.controllers.podgroups import (
 )
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import BadObject, BadQuantity
+from vsched.handlers import Handlers
 from vsched.kube.paths import is_name
 from vsched.mirror import wire
 from vsched.mirror.ingest.alike import TASK_SPEC
@@ -71,7 +72,7 @@ class PodGroupRecords:
         """Set once pods and PodGroups are listed; before that nothing can be decided."""
         self.nameless: dict[str, dict[str, PodGroupMember]] = {}
         """Live pods that have yet to be given the name of their PodGroup, by its key and their own."""
-        self.on_named: Callable[[str], None] = lambda key: None
+        self.on_named: Handlers[[str]] = Handlers()
         """Called with the key of a pod that need not be given the name of its PodGroup any more."""
         self._names = scheduler_names
         self._touched = touched

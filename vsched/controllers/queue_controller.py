@@ -64,7 +64,6 @@ class QueueController:
         default_queue: str,
         namespaces: frozenset[str],
         worry: Worry,
-        settings: QueueControllerSettings | None = None,
     ) -> None:
         self._client = client
         self._writer = writer
@@ -72,7 +71,7 @@ class QueueController:
         self._events = events
         self._default_queue = default_queue
         self._worry = worry
-        self._settings = settings or QueueControllerSettings()
+        self._settings = QueueControllerSettings()
         self._records = QueueRecords(default_queue, namespaces, self._touched, self._refuse)
         self._done: dict[str, set[str]] = {}
         """Uids of Commands that are carried out and deleted, but still shown by the watch; by queue."""

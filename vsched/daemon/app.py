@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -36,7 +37,8 @@ from vsched.daemon.parts.usage_history import history_keeper
 from vsched.daemon.parts.watches import Watches
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.policy.geometries import GeometryWatch
-from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
+from vsched.daemon.policy.reach import reach_of
+from vsched.daemon.policy.reload import PolicyInForce, PolicyReading, policy_of
 from vsched.daemon.policy.usage import UsageCollector
 from vsched.daemon.system.first_contact import reach
 from vsched.daemon.system.listeners import Listeners, ServedRoutes
@@ -54,8 +56,20 @@ from vsched.web.pages.explanations import nobody
 from vsched.web.pages.health import Health
 from vsched.web.pages.job_webhook import job_webhook_routes
 from vsched.web.pages.routes import Sources, health_routes, public_routes
+from vsched.web.serve.openapi import openapi_route
+from vsched.web.serve.routing import Route
 from vsched.writes.confirmations import ConfirmationSettings
 from vsched.writes.writeback import WritebackSettings
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonSettings:
+    """How often and how patiently the parts of a daemon work; those that are None follow from its options."""
+
+    writeback: WritebackSettings | None = None
+    confirmations: ConfirmationSettings = field(default_factory=ConfirmationSettings)
+    observing: ObserveSettings = field(default_factory=ObserveSettings)
+    makers: MakerSettings | None = None
 
 
 class Daemon:
@@ -70,45 +84,48 @@ class Daemon:
         clock: Clock | None = None,
         policy: PolicyInForce | None = None,
         trigger: Trigger | None = None,
-        writeback: WritebackSettings | None = None,
-        confirmations: ConfirmationSettings | None = None,
-        observing: ObserveSettings | None = None,
-        makers: MakerSettings | None = None,
+        settings: DaemonSettings | None = None,
         collector: Collector = LEFT_ALONE,
     ) -> None:
+        """The policy is that of the policy file, unless another is given."""
         check(options)
-        self._base = base = make_base(options, client, registry, clock or SystemClock(), policy, trigger, observing)
-        self.policy, self.cache, self.telemetry, self.election = base.policy, base.cache, base.telemetry, base.election
-        self._writes = writes = WritePath(base, writeback, confirmations)
+        settings, clock = settings or DaemonSettings(), clock or SystemClock()
+        policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
+        trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
+        self._base = base = make_base(options, client, registry, clock, policy, trigger, settings.observing)
+        self.policy, self.mirror = base.policy, base.mirror
+        self.telemetry, self.election = base.telemetry, base.election
+        self._writes = writes = WritePath(base, settings.writeback, settings.confirmations)
         self.dispatcher, self.evictor, self.writeback = writes.dispatcher, writes.evictor, writes.writeback
         self.rivals = writes.rivals
-        self.housekeeping = Housekeeping(base, writes, makers)
+        self.housekeeping = Housekeeping(base, writes, settings.makers)
         self.watches = watches = Watches(base, self.housekeeping.sinks)
         self.reflectors, self.progress = watches.reflectors, watches.progress
-        if writes.handover is not None:
-            writes.handover.catch_up = watches.catch_up
         self.usage = UsageCollector(
-            base.settings, client, self.cache, base.clock, self.telemetry.usage, self.policy.reach
+            base.settings, client, self.mirror, base.clock, self.telemetry.process.usage, self.policy.reach
         )
         self.geometries = GeometryWatch(
             lambda: base.settings().policy.device_config() if options.schedule else None,
             client,
-            self.cache,
+            self.mirror,
             self.telemetry.note,
             self.telemetry.worry,
         )
+        keeping = self.housekeeping
         self.health = Health(
             base.clock,
             watches.synced,
             watches.absent,
-            self.usage.to_dict,
             base.role,
-            self.rivals.to_dict,
-            self.housekeeping.standing_back,
-            self.housekeeping.flows,
-            self.housekeeping.shard,
-            partial(shards_held, base.election),
-            lambda: base.election.problem,
+            {
+                "usage": self.usage.to_dict,
+                "lease": base.lease,
+                "rivals": self.rivals.to_dict,
+                "vcjobs": keeping.standing_back,
+                "flows": keeping.flows,
+                "nodeShard": keeping.shard,
+                "shards": partial(shards_held, base.election),
+            },
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
@@ -124,7 +141,8 @@ class Daemon:
         if writes.shards is not None and options.schedule:
             decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
         parts = SessionParts(
-            mirror=writes.shards or self.cache,
+            mirror=writes.shards or self.mirror,
+            assuming=self.mirror.assumptions.assuming,
             decide=decide,
             policy=base.policy_of_sessions,
             evictor=self.evictor,
@@ -133,14 +151,14 @@ class Daemon:
             telemetry=self.telemetry,
             snapshots=self.inspection.snapshots,
             claims=writes.claims,
-            arbiter=self.arbitration.arbiter if self.arbitration is not None else None,
+            arbiter=self.arbitration,
             gates=self.housekeeping.gates,
             provisioning=self.housekeeping.provisioning,
             node_shards=self.housekeeping.node_shards,
             recorder=self.inspection.recorder,
         )
         self.silence = Silence(partial(last_shown, self.reflectors))
-        base.client.on_answer = self._answered
+        base.client.on_answer.add(self._answered)
         self.loop = Loop(
             parts, base.trigger, base.clock, self.health.turned, silence=self.silence, on_answer=writes.answered_again
         )
@@ -156,11 +174,12 @@ class Daemon:
     def _tasks(self) -> tuple[LongLived, ...]:
         """Everything that runs for long."""
         watching = (self.watches, self.housekeeping, self.listeners, self.inspection)
-        parts = (*watching, self._writes, self.arbitration, self.history)
+        parts = (*watching, self.arbitration, self.history)
         usage = words.USAGE
         return (
             *(task for part in parts if part is not None for task in part.tasks),
-            LongLived("election", self.election.run, words.ELECTION),
+            *self._writes.tasks(self.watches.catch_up),
+            LongLived("election", partial(self.election.run, self._writes.settle), words.ELECTION),
             LongLived("sessions", self._sessions.run, words.SESSIONS),
             LongLived("usage", lambda: self.usage.run(self.reflectors["Node"].synced), usage, acts=True),
             LongLived("MIG geometries", self.geometries.run, words.GEOMETRIES),
@@ -201,7 +220,14 @@ class Daemon:
         sources = Sources(findings, metrics, self.policy.to_dict, self.health, inspection.front, inspection.positions)
         provisioning = self.housekeeping.provisioning
         shown = autoscaling_route(partial(AutoscalingShown, asks=False) if provisioning is None else provisioning.shown)
-        more = (*inspection.routes, shown, *(arbitration.extender_routes if arbitration is not None else ()))
+        described: dict[str, Sequence[Route]] = {}
+        access = self.listeners.access
+        more = (
+            *inspection.routes,
+            shown,
+            *(arbitration.extender_routes if arbitration is not None else ()),
+            openapi_route(lambda: described, "" if access is None else "--listen-address"),
+        )
         served = [
             ServedRoutes("listen", options.listen_address, public_routes(sources, more)),
             ServedRoutes("healthz", options.healthz_address, health_routes(sources)),
@@ -213,6 +239,7 @@ class Daemon:
         ]
         if reviewed:
             served.append(ServedRoutes("webhook", options.webhook_address, reviewed))
+        described.update((each.flag, each.routes) for each in served if each.address)
         self.ports = await self.listeners.listen(stack, served)
 
     async def _wind_down(self, sessions: asyncio.Task[Any]) -> bool:
@@ -236,19 +263,19 @@ class Daemon:
         return not left.bindings
 
     def _answered(self, verb: str, code: int) -> None:
-        self.telemetry.answered(verb, code)
+        self.telemetry.process.answered(verb, code)
         self.silence.answered(code)
 
     async def _follow_policy(self) -> None:
-        self.telemetry.reading(self.policy.last)
+        self.telemetry.process.reading(self.policy.last)
         await self.policy.follow(self._policy_read)
 
     def _policy_read(self, reading: PolicyReading) -> None:
-        self.telemetry.reading(reading)
+        self.telemetry.process.reading(reading)
         self.usage.nudge()
         self.geometries.nudge()
-        self._base.trigger.period_seconds = period_seconds(self._base.options, self.policy)
-        self._base.cache.history.keep(self.policy.policy.decays())
+        self._base.trigger.set_period(period_seconds(self._base.options, self.policy))
+        self._base.mirror.history.keep(self.policy.policy.decays())
         if self._writes.policy_status is not None:
             self._writes.policy_status.on_reading(reading)
 
@@ -266,7 +293,7 @@ class Daemon:
         written = self.arbitration.writer if self.arbitration is not None else None
         return {
             **of_watches(self.reflectors),
-            **of_writes(self.cache, self.dispatcher, self.evictor, self.writeback, written),
+            **of_writes(self.mirror, self.dispatcher, self.evictor, self.writeback, written),
             **self._writes.claims.numbers(),
             **self.election.numbers(),
             **(self._writes.shards.numbers() if self._writes.shards is not None else {}),

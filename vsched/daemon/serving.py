@@ -64,7 +64,7 @@ def _supervision(daemon: Daemon) -> Supervision:
         ready=lambda: daemon.health.ready().ok,
         alive=lambda: daemon.health.live().ok,
         status=lambda: status_line(
-            daemon.health.ready(), daemon.cache.describe(), daemon.telemetry.findings.snapshot, daemon.policy.last
+            daemon.health.ready(), daemon.mirror.describe(), daemon.telemetry.findings.snapshot, daemon.policy.last
         ),
         reading=lambda: daemon.policy.last,
     )

@@ -41,7 +41,7 @@ class Trigger:
     """Wakes the loop; anyone may pull it, any number of times."""
 
     def __init__(self, period_seconds: float, window_seconds: float) -> None:
-        self.period_seconds = period_seconds
+        self._period_seconds = period_seconds
         self.window_seconds = window_seconds
         self._pulled = asyncio.Event()
         self._pulls = 0
@@ -58,6 +58,10 @@ class Trigger:
     def pulls(self) -> int:
         """How often it was pulled."""
         return self._pulls
+
+    def set_period(self, seconds: float) -> None:
+        """Have a session at least so often, from the next one on."""
+        self._period_seconds = seconds
 
     def pull(self) -> None:
         """Something changed."""
@@ -76,7 +80,7 @@ class Trigger:
         """
         reason = Reason.CHANGE
         try:
-            async with asyncio.timeout(min(self.period_seconds, due_seconds)):
+            async with asyncio.timeout(min(self._period_seconds, due_seconds)):
                 await self._pulled.wait()
         except TimeoutError:
             reason = Reason.TIMER
@@ -94,7 +98,7 @@ class Trigger:
         streams = self._count() >= STREAM
         self._widening = min(2.0 * self._widening, WIDEST) if streams else 1.0
         # Long sessions widen the window: watches and bindings need the processor, too.
-        left_seconds = max(self._widening * self.window_seconds, min(busy_seconds / 4, self.period_seconds))
+        left_seconds = max(self._widening * self.window_seconds, min(busy_seconds / 4, self._period_seconds))
         if streams:
             left_seconds = max(left_seconds, min(STREAM_WORTH * busy_seconds, STREAM_SECONDS))
         # The costlier a session, the longer it waits for company; less so where little happens, so little may come.

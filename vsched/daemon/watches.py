@@ -12,12 +12,12 @@ from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, ReadLine, Statistics, WatchState
 from vsched.kube.watch.discovery import Discovery
-from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings
+from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings, WatchedKind
 from vsched.kube.watch.streaming import StreamedLists
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.users import rename_user
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB, VOLCANO_CRON_JOB
 from vsched.model.jobs.spec import USER
 
@@ -121,21 +121,21 @@ def followed_workloads(table: WorkloadTable) -> dict[str, Followed]:
 class MirrorSink:
     """Passes the lists and events of one kind to the mirror."""
 
-    def __init__(self, cache: Cache, kind: str) -> None:
-        self._cache = cache
+    def __init__(self, mirror: Mirror, kind: str) -> None:
+        self._mirror = mirror
         self._kind = kind
 
     def restart(self) -> None:
-        self._cache.restart(self._kind)
+        self._mirror.intake.restart(self._kind)
 
     def include(self, item: wire.Object) -> None:
-        self._cache.include(self._kind, item)
+        self._mirror.intake.include(self._kind, item)
 
     def finish(self, resource_version: str) -> Iterator[None]:
-        return self._cache.finish(self._kind)
+        return self._mirror.intake.finish(self._kind)
 
     def apply(self, delta: Delta, item: wire.Object) -> None:
-        self._cache.apply(self._kind, delta, item)
+        self._mirror.intake.apply(self._kind, delta, item)
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
         """Nothing to do: not even the metadata could be read. The reflector counts it."""
@@ -171,7 +171,7 @@ class TwoSinks:
 
 def reflectors(
     client: ApiClient,
-    cache: Cache,
+    mirror: Mirror,
     others: Mapping[str, ObjectSink],
     on_state: Callable[[Statistics], None],
     *,
@@ -190,20 +190,18 @@ def reflectors(
     for kind, followed in FOLLOWED.items():
         if followed.use in unused:
             continue
-        sink = _sink(cache, kind, others.get(kind))
+        sink = _sink(mirror, kind, others.get(kind))
         if sink is not None:
-            told = partial(_tell, cache, kind, on_state)
+            told = partial(_tell, mirror, kind, on_state)
             read = VersionedReader(kind, followed.resource, user_key)
             found[kind] = Reflector(
                 client,
-                followed.resource,
-                read,
+                WatchedKind(
+                    followed.resource, read, older=OLDER.get(kind, ()), on_version=read.use_version, read_line=read.line
+                ),
                 sink,
                 settings=ReflectorSettings(seldom_served=kind in SELDOM_SERVED),
                 on_state=told,
-                older=OLDER.get(kind, ()),
-                on_version=read.use_version,
-                read_line=read.line,
                 streamed=streamed,
                 discovery=discovery,
             )
@@ -212,23 +210,21 @@ def reflectors(
 
 def workload_reflector(
     client: ApiClient,
-    cache: Cache,
+    mirror: Mirror,
     workload: WorkloadKind,
     on_state: Callable[[Statistics], None],
-    user_key: str = USER,
-    discovery: Discovery | None = None,
+    user_key: str,
+    discovery: Discovery | None,
 ) -> Reflector[wire.Object]:
     """A reflector for a kind that only the table of workload kinds names."""
     newest, *older = workload.resources
     return Reflector(
         client,
-        newest,
-        VersionedReader(workload.id, newest, user_key),
-        MirrorSink(cache, workload.id),
+        WatchedKind(newest, VersionedReader(workload.id, newest, user_key), older=older),
+        MirrorSink(mirror, workload.id),
         # A server that fails for somebody else's kind must not keep sessions from starting; its pods wait.
         settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS, seldom_served=True, settles_on_errors=True),
-        on_state=partial(_tell, cache, workload.id, on_state),
-        older=older,
+        on_state=partial(_tell, mirror, workload.id, on_state),
         discovery=discovery,
     )
 
@@ -266,22 +262,22 @@ class VersionedReader:
         return found
 
 
-def _tell(cache: Cache, kind: str, on_state: Callable[[Statistics], None], statistics: Statistics) -> None:
+def _tell(mirror: Mirror, kind: str, on_state: Callable[[Statistics], None], statistics: Statistics) -> None:
     """Pass the state of a watch on; the mirror has to know which kinds were never listed, and why."""
     if is_expected(kind, statistics):
         on_state(statistics)
-    if kind in RESOURCES or kind in cache.workloads.by_id:
-        cache.set_refused(kind, refused=statistics.state is WatchState.REFUSED)
+    if kind in RESOURCES or kind in mirror.intake.workloads.by_id:
+        mirror.intake.set_refused(kind, refused=statistics.state is WatchState.REFUSED)
     if statistics.synced or statistics.problem:  # between two attempts there is no problem, and no list either
         none = kind in SELDOM_SERVED and statistics.state is WatchState.MISSING
-        cache.set_unread(kind, "" if statistics.synced or none else statistics.problem)
+        mirror.intake.set_unread(kind, "" if statistics.synced or none else statistics.problem)
 
 
-def _sink(cache: Cache, kind: str, other: ObjectSink | None) -> ObjectSink | None:
+def _sink(mirror: Mirror, kind: str, other: ObjectSink | None) -> ObjectSink | None:
     if kind not in wire.KINDS and (kind != VCJOB or other is None):
         return other  # restarts of vcjobs matter to sessions, whoever looks after these
-    mirror = MirrorSink(cache, kind)
-    return mirror if other is None else TwoSinks(mirror, other)
+    sink = MirrorSink(mirror, kind)
+    return sink if other is None else TwoSinks(sink, other)
 
 
 def awaited(kind: str, reflector: Reflector[wire.Object]) -> asyncio.Event:

@@ -15,7 +15,7 @@ PIPELINED = "Pipelined"
 """The reason of a task that has a node but is not bound yet."""
 
 
-def to_leave(node: str, asked: Sequence[Task] = ()) -> Refusal:
+def to_leave(node: str, asked: Sequence[Task]) -> Refusal:
     """The refusal of a task that has a node and waits for other pods to leave it; ``asked`` may end by themselves."""
     requests = [(task.key, task.asked) for task in asked if task.asked is not None]
     message = words.goes_once(node, leaving_by_themselves(requests) if requests else "")

@@ -74,7 +74,7 @@ def binpack_by_used(
     allocatable: Floats,
     weight_sum: int,
     scale: float,
-    may_lack: Sequence[bool] = (),
+    may_lack: Sequence[bool],
 ) -> Floats:
     """``binpack`` of wishes for used amounts, where every node has the resources; ``used`` is what is not idle.
 

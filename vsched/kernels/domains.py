@@ -74,7 +74,7 @@ def tally(
     domains: LabelDomains,
     weighted: Iterable[tuple[Mapping[str, int], int]],
     row: Mapping[str, int],
-    eligible: Mask | None = None,
+    eligible: Mask | None,
 ) -> Ints:
     """int64[size + 1]: weighted pods by domain. ``weighted`` has counts of pods by node name, with a weight for each.
 

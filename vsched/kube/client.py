@@ -18,6 +18,7 @@ from yarl import URL
 
 from vsched.clock import monotonic
 from vsched.errors import UNREADABLE, BadInput, Unavailable, why_unreadable
+from vsched.handlers import Handlers
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import Headers
 from vsched.kube.backoff import BackOff, BackOffSettings
@@ -79,7 +80,7 @@ class ApiClient:
 
     def __init__(self, connection: Connection, settings: ClientSettings | None = None) -> None:
         self.connection = connection
-        self.on_answer: Callable[[str, int], None] = lambda verb, code: None
+        self.on_answer: Handlers[[str, int]] = Handlers()
         """Called after every request with its verb (as API servers count it) and the code, 0 if there was no answer."""
         self._settings = settings or ClientSettings()
         self._session = self._new_session()

@@ -16,7 +16,7 @@ import numpy as np
 from vsched.clock import monotonic
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.deltas import BrokenObject, Delta
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.mirror.resources import PODS
 
 LATENCIES = 100_000
@@ -229,7 +229,7 @@ class PodOutcomes:
 
 def pod_watch(client: ApiClient, outcomes: PodOutcomes) -> Reflector[PodSeen]:
     """A reflector that writes what it sees of pods into the record."""
-    return Reflector(client, PODS, msgspec.json.Decoder(PodSeen).decode, outcomes)
+    return Reflector(client, WatchedKind(PODS, msgspec.json.Decoder(PodSeen).decode), outcomes)
 
 
 def spread_ms(seconds: Iterable[float]) -> dict[str, float]:

@@ -15,6 +15,8 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 FIRST_SECONDS, CEILING_SECONDS = 0.25, 30.0
 """The wait after the second failure in a row; it doubles up to the ceiling."""
+REMEMBERED = 50_000
+"""Pods whose failures are counted."""
 TRIES_ELSEWHERE = 4
 """So many nodes are tried one after the other without a wait, where admission refuses them."""
 
@@ -22,9 +24,9 @@ TRIES_ELSEWHERE = 4
 class BindBackoff:
     """Counts failures by pod, and has the mirror forget placements when their wait is over."""
 
-    def __init__(self, forget: Callable[[str], object], remembered: int = 50_000) -> None:
+    def __init__(self, forget: Callable[[str], object]) -> None:
         self._forget = forget
-        self._failures: LRUCache[str, int] = LRUCache(remembered)
+        self._failures: LRUCache[str, int] = LRUCache(REMEMBERED)
         self.workqueue: Workqueue[str, str] = Workqueue(
             WorkqueueSettings(workers=1, per_second=10_000.0, burst=10_000.0), self._write
         )

@@ -151,22 +151,35 @@ def refused_by_admission(answer: WriteResult) -> bool:
     return answer.code in (400, 422)
 
 
+Notes = Callable[[Bind], tuple[tuple[str, str], ...]]
+
+
+def no_notes(bind: Bind) -> tuple[tuple[str, str], ...]:
+    """No further annotations."""
+    return ()
+
+
 class Dispatcher(Outgoing[Bind]):
     """Sends bindings. It accepts nothing new once it is draining."""
 
     what = "binding"
 
     def __init__(
-        self, client: ApiClient, writer: Writer, on_outcome: Callable[[Outcome], None], settings: DispatchSettings
+        self,
+        client: ApiClient,
+        writer: Writer,
+        on_outcome: Callable[[Outcome], None],
+        settings: DispatchSettings,
+        notes: Notes = no_notes,
     ) -> None:
+        """``notes`` gives further annotations to a pod that is bound: they cost no write of their own."""
         super().__init__(writer, settings.max_in_flight, settings.queue_limit)
         self._client = client
         self._told = on_outcome
         self._open: dict[str, Bind] = {}
         self._attempts = settings.attempts
         self._closed = False
-        self.notes: Callable[[Bind], tuple[tuple[str, str], ...]] = lambda bind: ()
-        """Gives further annotations to a pod that is bound: they cost no write of their own."""
+        self._notes = notes
 
     def _submit(self, item: Bind) -> None:
         self._open[item.uid] = item
@@ -241,7 +254,7 @@ class Dispatcher(Outgoing[Bind]):
         return BindOutcome.DROPPED, ""
 
     def _write(self, item: Bind) -> Write:
-        notes = self.notes(item)
+        notes = self._notes(item)
         return binding_write(replace(item, annotations=(*item.annotations, *notes)) if notes else item)
 
     def _drop(self, item: Bind, why: str) -> None:

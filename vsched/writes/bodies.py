@@ -279,7 +279,7 @@ def event_create(
     return Write("event", "POST", EVENTS.path(namespace), orjson.dumps(body))
 
 
-def event_count(namespace: str, name: str, count: int, now: float, message: str | None = None) -> Write:
+def event_count(namespace: str, name: str, count: int, now: float, message: str | None) -> Write:
     """Raise the count of an Event, and change its message where ``message`` is given."""
     new_message = {} if message is None else {"message": message[:1024]}
     body = orjson.dumps({"count": count, "lastTimestamp": time_stamp(now), **new_message})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from vsched.clock import Clock
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
+from vsched.mirror.assumptions import Assumptions
 from vsched.model.plan import Bind
 from vsched.together import together
 from vsched.writes.bindings import node_of
@@ -34,16 +35,6 @@ class ConfirmationSettings(msgspec.Struct, frozen=True):
     """How many pods are read at the same time."""
 
 
-class BindingMirror(Protocol):
-    """What is asked of the mirror."""
-
-    def awaits(self, uid: str) -> bool: ...
-
-    def accepted(self, uid: str) -> None: ...
-
-    def forget(self, uid: str) -> bool: ...
-
-
 class _Waiting(NamedTuple):
     due: float
     bind: Bind
@@ -55,13 +46,13 @@ class Confirmations:
     def __init__(
         self,
         client: ApiClient,
-        mirror: BindingMirror,
+        assumptions: Assumptions,
         clock: Clock,
         lost: Callable[[Bind], None],
         settings: ConfirmationSettings,
     ) -> None:
         self._client = client
-        self._mirror = mirror
+        self._assumptions = assumptions
         self._clock = clock
         self._lost = lost
         """Called with each binding that was accepted and lost."""
@@ -72,8 +63,8 @@ class Confirmations:
 
     def accepted(self, bind: Bind) -> None:
         """The API server accepted the binding."""
-        if self._mirror.awaits(bind.uid):  # else the watch was faster than the answer
-            self._mirror.accepted(bind.uid)
+        if self._assumptions.awaits(bind.uid):  # else the watch was faster than the answer
+            self._assumptions.accepted(bind.uid)
             self._put(bind)
 
     def _put(self, bind: Bind) -> None:
@@ -97,7 +88,7 @@ class Confirmations:
             if self._waiting[0].due > now or len(found) == self._settings.at_once:
                 break
             bind = self._waiting.popleft().bind
-            if self._mirror.awaits(bind.uid):
+            if self._assumptions.awaits(bind.uid):
                 found.append(bind)
         return found
 
@@ -106,7 +97,7 @@ class Confirmations:
         for bind, stands in zip(binds, bound, strict=True):
             if stands:
                 self._put(bind)
-            elif self._mirror.forget(bind.uid):
+            elif self._assumptions.forget(bind.uid):
                 self._lost(bind)
 
     async def _is_bound(self, bind: Bind) -> bool:

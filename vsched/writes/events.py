@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 from cachetools import LRUCache
 
 from vsched.clock import Clock
+from vsched.handlers import Handlers
 from vsched.kube.paths import is_name
 from vsched.randomness import hexadecimal
 from vsched.writes.bodies import ObjectReference, event_count, event_create
@@ -101,8 +101,8 @@ class EventRecorder:
         self.workqueue: Workqueue[EventKey, Occurrence] = Workqueue(bounds, self._write, precedence=precedence)
         self.dropped: Counter[str] = Counter()
         """Events that were not written, by reason."""
-        self.worry: Callable[..., None] = lambda said, **fields: None
-        """Logs a warning about a write that was refused."""
+        self.on_refused: Handlers[...] = Handlers()
+        """Called with a warning about a write that was refused: a sentence, and fields."""
 
     def record(
         self,
@@ -148,7 +148,7 @@ class EventRecorder:
         key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, cause)
         if key not in self._known and self.workqueue.get(key) is None:
             waits = f"{about.kind} {about.namespace}/{about.name}".replace(" /", " ")
-            self.worry("write refused", what=what, waits=waits, code=answer.code, problem=why)
+            self.on_refused("write refused", what=what, waits=waits, code=answer.code, problem=why)
         self.record(about, WARNING, reason, f"{what}: {why}", cause=cause)
 
     def withdraw(self, about: ObjectReference, reason: str, cause: str) -> None:

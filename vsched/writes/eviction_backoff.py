@@ -7,12 +7,12 @@ decisions turn to other pods. A granted eviction that the watch does not show in
 from __future__ import annotations
 
 from enum import Enum
-from typing import Protocol
 
 import msgspec
 from cachetools import LRUCache
 
 from vsched.kube.backoff import doubled
+from vsched.mirror.assumptions import Assumptions
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 
@@ -31,16 +31,6 @@ class EvictionBackoffSettings(msgspec.Struct, frozen=True):
     """How many pods' refusals are counted."""
 
 
-class EvictionMirror(Protocol):
-    """What this module needs of the mirror."""
-
-    def forget(self, uid: str) -> bool: ...
-
-    def spare(self, uid: str) -> None: ...
-
-    def unspare(self, uid: str) -> None: ...
-
-
 class WaitsFor(Enum):
     """What a pod waits for."""
 
@@ -52,8 +42,8 @@ class WaitsFor(Enum):
 class EvictionBackoff:
     """Counts refusals by pod, and updates the mirror when waits are over."""
 
-    def __init__(self, mirror: EvictionMirror, settings: EvictionBackoffSettings) -> None:
-        self._mirror = mirror
+    def __init__(self, assumptions: Assumptions, settings: EvictionBackoffSettings) -> None:
+        self._assumptions = assumptions
         self._settings = settings
         self._refusals: LRUCache[str, int] = LRUCache(settings.remembered)
         bounds = WorkqueueSettings(workers=1, per_second=10_000.0, burst=10_000.0)
@@ -73,8 +63,8 @@ class EvictionBackoff:
         refusals = self._refusals.get(uid, 0) + 1
         self._refusals[uid] = refusals
         if self._wait(uid, WaitsFor.END_OF_WAIT, spared_seconds(self._settings, refusals, asked_seconds)):
-            self._mirror.spare(uid)
-        self._mirror.forget(uid)
+            self._assumptions.spare(uid)
+        self._assumptions.forget(uid)
 
     def _wait(self, uid: str, due: WaitsFor, wait_seconds: float) -> bool:
         self._workqueue.discard(uid)
@@ -87,11 +77,11 @@ class EvictionBackoff:
     async def _write(self, uid: str, due: WaitsFor) -> None:
         match due:
             case WaitsFor.END_OF_WAIT:
-                self._mirror.unspare(uid)
+                self._assumptions.unspare(uid)
             case WaitsFor.CONFIRMATION:
-                self._mirror.forget(uid)
+                self._assumptions.forget(uid)
             case WaitsFor.CERTAINTY:
-                if self._mirror.forget(uid):
+                if self._assumptions.forget(uid):
                     self.refused(uid, 0.0)
 
 

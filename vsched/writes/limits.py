@@ -35,9 +35,9 @@ class TokenBucket:
         self._updated = now
         return self._tokens
 
-    def try_take(self, keep: float = 0.0) -> bool:
-        """Take a token if more than ``keep`` of them would remain; never waits."""
-        if self._refill() < 1.0 + keep:
+    def try_take(self) -> bool:
+        """Take a token if there is one; never waits."""
+        if self._refill() < 1.0:
             return False
         self._tokens -= 1.0
         return True

@@ -20,7 +20,7 @@ from vsched.mirror.resources import NODES
 from vsched.model.plan import Bind
 from vsched.together import together
 from vsched.writes import words
-from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
+from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Notes, Outcome, no_notes
 from vsched.writes.limits import Attempts
 from vsched.writes.node_locks import NodeLock, lock_in, lock_value, lock_write
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
@@ -58,9 +58,10 @@ class LockingDispatcher(Dispatcher):
         on_outcome: Callable[[Outcome], None],
         settings: DispatchSettings,
         clock: Clock,
+        notes: Notes = no_notes,
         locks: LockSettings | None = None,
     ) -> None:
-        super().__init__(client, writer, on_outcome, settings)
+        super().__init__(client, writer, on_outcome, settings, notes)
         self._clock = clock
         self._locks = locks or LockSettings()
         self._turns: Workqueue[str, float] = Workqueue(WorkqueueSettings(self._locks.nodes_at_once), self._turn)

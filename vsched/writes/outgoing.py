@@ -68,7 +68,7 @@ class Outgoing(ABC, Generic[T]):
         """Have others wait while anything waits for a worker or is in flight."""
         workqueue = self._workqueue
         others.give(lambda: workqueue.busy)
-        workqueue.on_idle = others.over
+        workqueue.on_idle.add(others.over)
 
     def submit(self, items: Iterable[T]) -> None:
         """Queue them in order; those that find no room are dropped at once, with an outcome."""

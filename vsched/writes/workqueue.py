@@ -18,6 +18,7 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from vsched.clock import monotonic
+from vsched.handlers import Handlers
 from vsched.writes import words
 from vsched.writes.limits import TokenBucket
 from vsched.writes.precedence import Precedence
@@ -90,7 +91,7 @@ class Workqueue(Generic[K, V]):
         self._timer_due = 0.0
         self._ended = asyncio.Event()
         """Set whenever a write ends."""
-        self.on_idle: Callable[[], None] = lambda: None
+        self.on_idle: Handlers[[]] = Handlers()
         """Called when nothing waits or is being written any more."""
         self._hurried = False
         self.refused = 0

@@ -10,13 +10,12 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from vsched.clock import Clock
 from vsched.errors import why_unreadable
 from vsched.kube.client import ApiClient
-from vsched.mirror.ingest.workload_kinds import WorkloadTable
-from vsched.mirror.problems import Problem
+from vsched.mirror.mirror import Mirror
 from vsched.model.maps import news
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Withdraw
 from vsched.model.snapshot import Snapshot
@@ -27,7 +26,7 @@ from vsched.writes.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.writes.object_events import ObjectEvents
 from vsched.writes.precedence import Precedence
 from vsched.writes.status.domains import DomainSettings, JobDomains
-from vsched.writes.status.hypernodes import HyperNodeMirror, HyperNodeStatuses, HyperNodeStatusSettings
+from vsched.writes.status.hypernodes import HyperNodeStatuses, HyperNodeStatusSettings
 from vsched.writes.status.native import NativeStatuses
 from vsched.writes.status.nominations import Nominations, NominationSettings, OnNominated
 from vsched.writes.status.podgroups import JobStatuses, JobStatusSettings
@@ -54,17 +53,6 @@ class WritebackSettings:
     """How long what only tells something waits at most while bindings are on their way."""
 
 
-class WritebackMirror(Protocol):
-    """What is asked of the mirror."""
-
-    broken: dict[tuple[str, str], Problem]
-    blemished: dict[tuple[str, str], Problem]
-    workloads: WorkloadTable
-
-    @property
-    def topology(self) -> HyperNodeMirror: ...
-
-
 class Writeback:
     """The workqueues of everything that is written back. Reports of cycles fill them."""
 
@@ -75,7 +63,7 @@ class Writeback:
         settings: WritebackSettings,
         clock: Clock,
         on_written: OnStatusWritten,
-        mirror: WritebackMirror,
+        mirror: Mirror,
         on_nominated: OnNominated,
         first: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -109,7 +97,7 @@ class Writeback:
             served,
             self.events,
             clock,
-            lambda kind: mirror.workloads.api_version(kind),
+            lambda kind: mirror.intake.workloads.api_version(kind),
         )
 
     @property

@@ -13,7 +13,8 @@ from vsched.arbitrator.effects import RoundResult
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.arbitration.records import ARBITRATOR_VERSION
 from vsched.model.jobs.native import NativeGroup
@@ -53,14 +54,14 @@ def decided(
             if one["kind"] == "Pod" and one["metadata"]["labels"]["job"] == job:
                 owner = {"apiVersion": "apps/v1", "kind": kind, "name": job, "uid": job, "controller": True}
                 one["metadata"]["ownerReferences"] = [owner]
-    cache = Cache(frozenset(OUR_NAMES), open_without_state=True, arbitrating=True)
+    cache = Mirror(MirrorSettings(frozenset(OUR_NAMES), open_without_state=True, arbitrating=True))
     decoded = decode_manifests((Origin("text", str(at)), each) for at, each in enumerate(found))
     for kind, each in decoded.objects.items():
-        cache.replace(kind, each)
+        cache.intake.replace(kind, each)
     assert not cache.broken, cache.broken
     uids = {task.key: uid for party in cache.arbitration().parties.values() for uid, task in party.tasks.items()}
     for key in spared:
-        cache.spare(uids[key])
+        cache.assumptions.spare(uids[key])
     snapshot = replace(cache.snapshot(NOW), arbitration=cache.arbitration())
     for key in whole:
         job = snapshot.jobs[key]

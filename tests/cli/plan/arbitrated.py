@@ -9,8 +9,8 @@ from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.plan.arbitrate import AT_ONCE
 from vsched.cli.plan.live import OUR_NAMES
-from vsched.cli.plan.on_paper import make_plan
-from vsched.cli.plan.view import Document
+from vsched.cli.plan.on_paper import decide_on_paper
+from vsched.cli.plan.view import Document, as_document
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 
 GROUP = "kube-arbitrator.incubator.k8s.io/v1"
@@ -33,7 +33,7 @@ def planned(
         if found["kind"] == "Pod" and found["metadata"]["namespace"] in strangers:
             found["spec"]["schedulerName"] = "default-scheduler"
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
-    return make_plan(decoded, DEFAULT_POLICY, OUR_NAMES, cycles=cycles, now=NOW, rules=rules)
+    return as_document(decide_on_paper(decoded, DEFAULT_POLICY, OUR_NAMES, cycles=cycles, now=NOW, rules=rules).planned)
 
 
 def evicted(document: Document) -> list[list[str]]:

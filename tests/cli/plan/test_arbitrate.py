@@ -19,8 +19,8 @@ from vsched.cli import cli
 from vsched.cli.plan.arbitrate import AT_ONCE
 from vsched.cli.plan.command import arbitration_rules
 from vsched.cli.plan.live import OUR_NAMES
-from vsched.cli.plan.on_paper import make_plan
-from vsched.cli.plan.view import Document
+from vsched.cli.plan.on_paper import decide_on_paper
+from vsched.cli.plan.view import Document, as_document
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model import words as model_words
 
@@ -170,13 +170,15 @@ def test_equal_manifests_give_equal_plans_in_any_order() -> None:
 
     first, second = (
         orjson.dumps(
-            make_plan(
-                decode_manifests((Origin("text", "1"), found) for found in objects),
-                DEFAULT_POLICY,
-                OUR_NAMES,
-                cycles=3,
-                now=NOW,
-                rules=AT_ONCE,
+            as_document(
+                decide_on_paper(
+                    decode_manifests((Origin("text", "1"), found) for found in objects),
+                    DEFAULT_POLICY,
+                    OUR_NAMES,
+                    cycles=3,
+                    now=NOW,
+                    rules=AT_ONCE,
+                ).planned
             )
         )
         for objects in (decoded, decoded[::-1])

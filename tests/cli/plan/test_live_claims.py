@@ -93,7 +93,7 @@ async def test_what_is_submitted_goes_where_it_was_predicted(tmp_path: Path, obj
         Cluster(machines, devices=described, settings=ClusterSettings(QUICK)) as cluster,
         scheduling(cluster.url, listen_address="127.0.0.1:0") as daemon,
     ):
-        await until(lambda: daemon.cache.describe()["slices"] == 2)
+        await until(lambda: daemon.mirror.describe()["slices"] == 2)
         predicted = what_if(await dumped(daemon), [submit_of(str(file))])
         assert len(placed(predicted)) == starts, predicted.notes
         cluster.apply(objects)

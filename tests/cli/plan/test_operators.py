@@ -48,7 +48,7 @@ def gangs(*objects: Obj) -> list[Gang]:
     table = built_in_table()
     found = decode_with_pods([(Origin("t", str(at)), each) for at, each in enumerate(objects)], table)
     paper = decide_on_paper(found, DEFAULT_POLICY, ("vsched", ""), cycles=1, now=0.0, workloads=table)
-    jobs = paper.cache.snapshot(0.0).jobs.values()
+    jobs = paper.mirror.snapshot(0.0).jobs.values()
     return sorted((job.spec.min_member, job.spec.min_task_member, len(job.tasks)) for job in jobs)
 
 

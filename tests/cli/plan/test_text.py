@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests, policy_from
 from vsched.cli.plan.live import OUR_NAMES
-from vsched.cli.plan.on_paper import decide
+from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.view import Planned, as_document
 from vsched.cli.plan.words import pages as pages_words
@@ -48,7 +48,7 @@ def told(text: str, policy: Policy = DEFAULT_POLICY, *, width: int = 100) -> lis
 
 def told_of(objects: list[Manifest], policy: Policy, width: int = 100) -> list[str]:
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
-    planned = decide(decoded, policy, OUR_NAMES, cycles=1, now=NOW)
+    planned = decide_on_paper(decoded, policy, OUR_NAMES, cycles=1, now=NOW).planned
     out = StringIO()
     Console(file=out, width=width).print(as_text(planned, width))
     lines = out.getvalue().splitlines()

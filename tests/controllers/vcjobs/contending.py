@@ -19,7 +19,8 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.kube.times import time_stamp
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.settings.built_in import REGISTRY
 
 Obj = dict[str, Any]
@@ -39,7 +40,7 @@ class Contest:
         self.takings: list[tuple[float, str, str]] = []
         """When which job took from which, by name."""
         self.loops = 0
-        self.cache = Cache(frozenset({"volcano"}))
+        self.cache = Mirror(MirrorSettings(frozenset({"volcano"})))
         self._random = random.Random(seed)
         self._shown: dict[tuple[str, str], Obj] = {}
         self._until: dict[tuple[str, str], float] = {}
@@ -66,7 +67,7 @@ class Contest:
 
     def forget(self) -> None:
         """The daemon dies; another one lists all objects."""
-        shown, self._shown, self.cache = self._shown, {}, Cache(frozenset({"volcano"}))
+        shown, self._shown, self.cache = self._shown, {}, Mirror(MirrorSettings(frozenset({"volcano"})))
         self._show(shown)
 
     def running(self) -> dict[str, int]:
@@ -95,7 +96,7 @@ class Contest:
 
     def _session(self) -> None:
         report = run_cycle(self.cache.snapshot(self.now), self.policy, REGISTRY)
-        self.cache.assume(report)
+        self.cache.assumptions.assume(report)
         owners = {world.job.podgroup: world for world in self.worlds.values()}
         for bind in report.binds:
             owners[bind.job.partition("/")[2]].set(bind.name, "Running", bound=True, ready=True)
@@ -103,7 +104,7 @@ class Contest:
             taker, victim = (owners[key.partition("/")[2]] for key in (eviction.beneficiary, eviction.job))
             victim.pods[eviction.name] = replace(victim.pods[eviction.name], deleting=True)
             self.takings.append((self.now, taker.job.name, victim.job.name))
-            self.loops += self.cache.took(eviction.beneficiary, eviction.job, self.now) > 0
+            self.loops += self.cache.assumptions.took(eviction.beneficiary, eviction.job, self.now) > 0
         for key, outcome in report.jobs.items():
             world = owners.get(key.partition("/")[2])
             if world is not None and world.group is not None:
@@ -135,7 +136,7 @@ class Contest:
     def _tell(self, kind: str, change: str, obj: Obj) -> None:
         self._version += 1
         told = make.merged(obj, {"metadata": {"resourceVersion": str(self._version)}})
-        self.cache.apply(kind, change, wire.read(kind, msgspec.json.encode(told)))
+        self.cache.intake.apply(kind, change, wire.read(kind, msgspec.json.encode(told)))
 
 
 @cache

@@ -14,7 +14,8 @@ from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission, Review
 from vsched.daemon.words import states as states_words
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model import words
 from vsched.model.arbitration.records import Award, Bucket, Claim, Division, NamespaceAccount
 from vsched.web.findings import Arbitrated, Findings
@@ -51,7 +52,7 @@ class Desk:
         deserved: str = "cpu=2",
         promised: bool = False,
     ) -> None:
-        self.cache = Cache(frozenset({"vsched"}), arbitrating=True)
+        self.cache = Mirror(MirrorSettings(frozenset({"vsched"}), arbitrating=True))
         self.clock = FakeClock()
         self.findings = Findings()
         self.idle = ""
@@ -64,7 +65,7 @@ class Desk:
 
     def see(self, *objects: Obj, type: str = "ADDED") -> None:
         for found in objects:
-            self.cache.apply("Pod", type, wire.read("Pod", orjson.dumps(found)))
+            self.cache.intake.apply("Pod", type, wire.read("Pod", orjson.dumps(found)))
 
     def judge(self, name: str) -> str | None:
         """Of a pod that exists, whatever is said of it."""
@@ -164,13 +165,13 @@ def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> Non
     ],
 )
 def test_consumers_and_buckets_are_judged_beside_all_others(found: Claim | Bucket, problem: str) -> None:
-    cache = Cache(frozenset(), arbitrating=True)
+    cache = Mirror(MirrorSettings(frozenset(), arbitrating=True))
     review = Review(cache, lambda: "")
     quota = {"metadata": {"name": "q", "namespace": "a"}, "spec": {"hard": {"requests.cpu": "8"}}}
     node = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "pods": "110"}}}
     objects = {"ResourceQuota": quota, "Node": node, "Bucket": {"metadata": {"name": "area"}, "spec": {}}}
     for kind, obj in objects.items():
-        cache.apply(kind, "ADDED", wire.read(kind, orjson.dumps(obj)))
+        cache.intake.apply(kind, "ADDED", wire.read(kind, orjson.dumps(obj)))
     problems = review.review(found)
     assert bool(problems) == bool(problem)
     assert all(problem in line for line in problems)

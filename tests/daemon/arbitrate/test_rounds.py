@@ -18,10 +18,11 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
 from vsched.clock import FakeClock
 from vsched.controllers.allocations import AllocationWriter
-from vsched.daemon.arbitrate.rounds import Arbiter, with_granted
+from vsched.daemon.arbitrate.rounds import Arbiter, ArbitrationWrites, with_granted
 from vsched.daemon.arbitrate.sharing import Alone, Sharing
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
@@ -53,7 +54,7 @@ class Court:
     """An arbiter over a real mirror, with hands that reach a recording server."""
 
     server: RecordingServer
-    cache: Cache
+    cache: Mirror
     arbiter: Arbiter
     clock: FakeClock
     telemetry: Telemetry
@@ -61,7 +62,7 @@ class Court:
 
     def see(self, *objects: Fields, type: str = "ADDED") -> None:
         for found in objects:
-            self.cache.apply(found["kind"], type, read(found))
+            self.cache.intake.apply(found["kind"], type, read(found))
 
     async def turn(self) -> Snapshot:
         """What the spine does before a session."""
@@ -77,17 +78,20 @@ class Court:
 
 
 @asynccontextmanager
-async def court(*objects: Fields, sharing: Callable[[Cache], Sharing] = Alone) -> AsyncIterator[Court]:
+async def court(*objects: Fields, sharing: Callable[[Mirror], Sharing] = Alone) -> AsyncIterator[Court]:
     async with recording() as (server, client):
-        cache, clock, nudges = Cache(frozenset({"volcano"}), arbitrating=True), FakeClock(), list[float]()
+        cache, clock, nudges = (
+            Mirror(MirrorSettings(frozenset({"volcano"}), arbitrating=True)),
+            FakeClock(),
+            list[float](),
+        )
         telemetry, sender = Telemetry(clock), writer_to(client)
         events = EventRecorder(sender, EventSettings(), clock)
         parts = AllocationWriter(sender, events, telemetry.worry)
         evictor = Evictor(sender, telemetry.eviction, EvictionSettings(), clock)
         arbiter = Arbiter(
             cache,
-            parts,
-            evictor,
+            ArbitrationWrites(parts, evictor),
             RULES,
             lambda: Placing.of(REGISTRY),
             clock,
@@ -218,7 +222,7 @@ async def test_what_changed_before_an_eviction_is_still_told_to_the_session_afte
 class Beside(Alone):
     """Beside daemons that decide on some of the jobs."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Mirror) -> None:
         super().__init__(cache)
         self.snapshot = lambda now: replace(cache.snapshot(now), elsewhere=["ns/now"])
 
@@ -260,7 +264,7 @@ async def test_a_daemon_beside_the_one_that_acts_keeps_to_the_same_shares_and_do
 async def test_beside_a_daemon_that_keeps_room_for_a_pod_nothing_is_lent(keeps_room: bool, most: int) -> None:
     objects = (*TWO_NODES, namespace("one"), consumer("one"), pod("p1", namespace="one", node="n1"))
 
-    def follower(cache: Cache) -> Sharing:
+    def follower(cache: Mirror) -> Sharing:
         found = Follower(cache)
         found.keeps_room = keeps_room
         return found
@@ -296,7 +300,7 @@ async def test_a_pod_whose_eviction_was_refused_while_the_round_was_decided_is_l
         turn = asyncio.create_task(at.turn())
         await asyncio.sleep(0)
         for uid in ("uid-p1", "uid-p2"):
-            at.cache.spare(uid)
+            at.cache.assumptions.spare(uid)
         await turn
         found = at.telemetry.findings.arbitrated
         assert found is not None

@@ -176,8 +176,7 @@ async def test_jobs_that_wait_for_their_turn_are_left_out_and_what_changed_meanw
             ("vsched",),
             clock,
             lambda: None,
-            lambda: None,
-            divided_later=True,
+            None,
         )
     sharing = Together(shards, election)
     cpu = cache.axis.column("cpu")

@@ -58,7 +58,7 @@ def used(history: UsageHistory | None, holder: Holder = TEAM) -> float:
 
 
 def counted(daemon: Daemon) -> float:
-    return used(daemon.cache.history.publish())
+    return used(daemon.mirror.history.publish())
 
 
 def put(cluster: Cluster, history: UsageHistory | None, body: bytes | None = None, **data: str) -> None:
@@ -91,8 +91,8 @@ async def test_what_was_used_survives_a_restart() -> None:
         async with scheduling(cluster.url, **SELDOM) as daemon:
             cluster.apply(gang("g", 2))
             await until(lambda: counted(daemon) > 300)
-            since = daemon.cache.history.publish().since
-        assert daemon.cache.history.publish().at == pytest.approx(time.time(), abs=60)
+            since = daemon.mirror.history.publish().since
+        assert daemon.mirror.history.publish().at == pytest.approx(time.time(), abs=60)
         assert used(stored(cluster)) >= counted(daemon) * 0.999
         about = cluster.client.get("configmaps", PLACE, NAME)
         assert about is not None
@@ -101,7 +101,7 @@ async def test_what_was_used_survives_a_restart() -> None:
         with capture_logs() as lines:
             async with scheduling(cluster.url, **SELDOM) as second:
                 await sessions(second, 1)
-                assert second.cache.history.publish().since == since
+                assert second.mirror.history.publish().since == since
                 assert counted(second) >= counted(daemon) * 0.999
         assert len(told(lines, words.HISTORY_RESTORED)) == 1
 
@@ -112,14 +112,14 @@ async def test_the_first_session_knows_the_history(monkeypatch: pytest.MonkeyPat
         seen: list[float] = []
         async with scheduling(proxy.url, **SELDOM) as daemon:
             proxy.spoil("GET", ONE_MAP, 503, times=1)
-            look = daemon.cache.snapshot
+            look = daemon.mirror.snapshot
 
             def snapshot(now: float) -> Any:
                 found = look(now)
                 seen.append(used(found.history))
                 return found
 
-            monkeypatch.setattr(daemon.cache, "snapshot", snapshot)
+            monkeypatch.setattr(daemon.mirror, "snapshot", snapshot)
             await sessions(daemon, 1)
         assert seen[-1] > 1000 * 9 * HOUR_SECONDS
 
@@ -132,7 +132,9 @@ async def test_a_daemon_that_hands_over_gives_what_it_counted_to_the_next() -> N
         await leader.stop()
         before = counted(leader.daemon)
         assert used(stored(cluster)) >= before * 0.999
-        await until(lambda: standby.daemon.cache.history.publish().since == leader.daemon.cache.history.publish().since)
+        await until(
+            lambda: standby.daemon.mirror.history.publish().since == leader.daemon.mirror.history.publish().since
+        )
         assert counted(standby.daemon) >= before * 0.999
 
 
@@ -162,7 +164,7 @@ async def test_with_kill_9_no_more_than_a_period_is_lost(tmp_path: Path) -> None
         async with scheduling(cluster.url, **SELDOM) as daemon:
             await sessions(daemon, 1)
             assert counted(daemon) >= used(last) * 0.999
-            assert daemon.cache.history.publish().since == last.since
+            assert daemon.mirror.history.publish().since == last.since
 
 
 async def test_after_kill_9_the_week_of_shares_has_what_was_held_by_the_hour(tmp_path: Path) -> None:
@@ -301,7 +303,7 @@ async def test_what_another_process_wrote_meanwhile_and_goes_back_further_is_tak
         older = of_yesterday()
         async with writing(cluster) as daemon:
             put(cluster, older, writer="another")
-            await until(lambda: daemon.cache.history.publish().since == older.since)
+            await until(lambda: daemon.mirror.history.publish().since == older.since)
             assert counted(daemon) >= used(older) * 0.999
             await until(lambda: (stored(cluster) or older).at > older.at)
         assert used(stored(cluster)) >= used(older)
@@ -311,7 +313,7 @@ async def test_what_another_process_wrote_meanwhile_and_is_younger_is_replaced_a
     async with Cluster([node("n1")]) as cluster:
         with capture_logs() as lines:
             async with writing(cluster) as daemon:
-                since = daemon.cache.history.publish().since
+                since = daemon.mirror.history.publish().since
                 younger = replace(of_yesterday(at=0.0), since=time.time() + 5)
                 put(cluster, younger, writer="another")
                 await until(lambda: (stored(cluster) or younger).since == since)
@@ -354,4 +356,4 @@ async def test_the_capacity_of_the_cluster_is_restored_as_well() -> None:
         put(cluster, of_yesterday())
         async with scheduling(cluster.url, **SELDOM) as daemon:
             await sessions(daemon, 1)
-            assert used(daemon.cache.history.publish(), CLUSTER) >= 4000 * 9 * HOUR_SECONDS
+            assert used(daemon.mirror.history.publish(), CLUSTER) >= 4000 * 9 * HOUR_SECONDS

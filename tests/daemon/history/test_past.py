@@ -46,8 +46,8 @@ async def test_what_queues_held_is_worked_out(tmp_path: Path) -> None:
         async with scheduling(
             cluster.url, policy_file=path, history_from_prometheus=True, period_seconds=0.05
         ) as daemon:
-            await until(lambda: Holder("a") in daemon.cache.history.publish().holders)
-            history = daemon.cache.history.publish()
+            await until(lambda: Holder("a") in daemon.mirror.history.publish().holders)
+            history = daemon.mirror.history.publish()
         used = dict(zip(history.holders, (history.used(WHOLE)[:, 0] / HOUR_SECONDS).tolist(), strict=True))
         assert history.resources[0] == "cpu"
         assert history.since == end - 3 * HOUR_SECONDS
@@ -74,6 +74,6 @@ async def test_without_an_answer_the_history_begins_anew(tmp_path: Path, metrics
             scheduling(cluster.url, policy_file=path, history_from_prometheus=True) as daemon,
         ):
             await sessions(daemon, 1)
-            assert daemon.cache.history.publish().since >= began - 1
+            assert daemon.mirror.history.publish().since >= began - 1
     (line,) = [line for line in lines if line["event"] == words.HISTORY_NOT_IN_PROMETHEUS]
     assert why in line["problem"]

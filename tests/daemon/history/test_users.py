@@ -24,7 +24,7 @@ async def test_use_counts_for_the_user_that_the_key_names() -> None:
     async with Cluster([node("n1")]) as cluster, scheduling(cluster.url, user_key=KEY) as daemon:
         cluster.apply([group, *members, alone, other])
         holders = {Holder("default", "default", user) for user in ("ann", "bob", "")}
-        await until(lambda: set(daemon.cache.history.publish().held) == holders)
+        await until(lambda: set(daemon.mirror.history.publish().held) == holders)
 
 
 @pytest.mark.parametrize("key", ["", "a b", "/user", "example.com/", "Example.com/user", "a/b/c", "x" * 64])

@@ -46,6 +46,10 @@ class Told:
         return [event for event, _ in self.lines]
 
 
+async def at_once(shard: int) -> None:
+    """Nothing was decided that would have to be carried out."""
+
+
 class Party:
     """One daemon's part in an election, and everything it was told."""
 
@@ -54,7 +58,7 @@ class Party:
         self.roles: list[str] = []
         self.lost = asyncio.Event()
         self.election = LeaseElection(OFTEN, Connection(url), self.told, self.lost.set, on_role=self.roles.append)
-        self.task = asyncio.create_task(self.election.run())
+        self.task = asyncio.create_task(self.election.run(at_once))
 
     async def stop(self) -> None:
         """What a daemon does at its end: its tasks first, then the election."""
@@ -203,7 +207,7 @@ async def test_a_daemon_without_an_election_always_leads() -> None:
     assert alone.holds()
     assert alone.role == "leader"
     assert alone.numbers() == {"vsched_leader": {"": 1.0}}
-    task = asyncio.create_task(alone.run())
+    task = asyncio.create_task(alone.run(at_once))
     await asyncio.sleep(0)
     assert not task.done()
     task.cancel()

@@ -77,7 +77,7 @@ async def test_a_daemon_that_is_killed_in_the_middle_of_a_gang_is_succeeded_once
         await until(lambda: len(nodes_of(cluster)) == 4)
 
         def settled() -> bool:
-            seen = standby.daemon.cache.snapshot(0.0)
+            seen = standby.daemon.mirror.snapshot(0.0)
             return not seen.changed and len(seen.jobs["default/a"].tasks) == 1
 
         await until(settled)
@@ -88,7 +88,7 @@ async def test_a_daemon_that_is_killed_in_the_middle_of_a_gang_is_succeeded_once
         await until(lambda: len(nodes_of(cluster)) == 15)
         # What the dead daemon should have told of a gang that has not changed since, its successor tells.
         await until(lambda: status_of(cluster, "a")["running"] == 1)
-        await until(lambda: standby.daemon.cache.describe()["assumed_tasks"] == 0)
+        await until(lambda: standby.daemon.mirror.describe()["assumed_tasks"] == 0)
         assert not any(standby.relists().values())
         assert bound_twice(cluster) == overfull(cluster, 8) == []
 

@@ -97,7 +97,7 @@ async def test_who_takes_a_shard_over_sees_what_was_bound_although_its_watch_is_
             async with replica(cluster.url, shards=2, lease=WATCHFUL) as second:
                 await until(lambda: (held(first), held(second)) == ([0], [1]))
                 cluster.apply(of_queue("c", gang("c", 20)))
-                await until(lambda: len(first.daemon.cache.snapshot(0.0).active) == 1)
+                await until(lambda: len(first.daemon.mirror.snapshot(0.0).active) == 1)
                 proxy.silence("/api/v1/pods")
                 cluster.apply(of_queue("b", gang("b", 24)))
                 await until(lambda: len(nodes_of(cluster, "b")) == 24)

@@ -189,7 +189,7 @@ async def test_where_pools_decide_a_queue_is_filled_to_its_capability_by_one_sha
             election = ShardElection(LeaseSettings(), 2, url, Telemetry(clock), lambda: None)
             election._electors[shard].leading.set()
             division = ShardDivision(2, "node-pool")
-            found = ShardMirror(cache, election, division, client, ("vsched",), clock, lambda: None, lambda: None)
+            found = ShardMirror(cache, election, division, client, ("vsched",), clock, lambda: None, None)
             active.append([found.snapshot(begin + turn * TURN_SECONDS + 1.0).active for turn in (0, 1)])
     assert active == [[(), ("ns/g",)], [("ns/a",), ()]]
 
@@ -199,11 +199,11 @@ async def test_a_node_on_which_the_first_pods_of_a_gang_are_being_bound_is_not_l
     clock, url = FakeClock(), Connection("http://nowhere")
     async with ApiClient(url) as client:
         election = ShardElection(LeaseSettings(), 2, url, Telemetry(clock), lambda: None)
-        found = ShardMirror(cache, election, ShardDivision(2), client, ("vsched",), clock, lambda: None, lambda: None)
+        found = ShardMirror(cache, election, ShardDivision(2), client, ("vsched",), clock, lambda: None, None)
         assert found.snapshot(NOW).jobs
         assert found._binding() == set()
         pods = cache.snapshot(NOW).jobs["ns/a"].tasks.values()
-        cache.assume(CycleReport(binds=tuple(Bind(pod.uid, "ns", pod.name, "n1", "ns/a") for pod in pods)))
+        cache.assumptions.assume(CycleReport(binds=tuple(Bind(pod.uid, "ns", pod.name, "n1", "ns/a") for pod in pods)))
         found.snapshot(NOW)
         assert found._binding() == {"n1"}
 

@@ -55,7 +55,7 @@ async def all_run(daemon: Daemon, cluster: Cluster, *names: str) -> None:
 
     def status(name: str) -> Status | None:
         there = found(cluster, name)
-        task = daemon.cache.task(there["metadata"]["uid"]) if there else None
+        task = daemon.mirror.task(there["metadata"]["uid"]) if there else None
         return None if task is None else task.status
 
     await until(lambda: all(status(name) is Status.RUNNING for name in names))
@@ -67,7 +67,7 @@ def take(daemon: Daemon, cluster: Cluster, *names: str, uid: str = "") -> None:
         Evict(uid or uid_of(cluster, name), "default", name, "n1", "default/g", "reclaim", "default/other")
         for name in names
     )
-    daemon.cache.assume(CycleReport(evictions=evictions))
+    daemon.mirror.assumptions.assume(CycleReport(evictions=evictions))
     daemon.evictor.submit(evictions)
 
 
@@ -103,8 +103,8 @@ async def test_an_evicted_pod_has_its_grace_and_everybody_is_told_who_takes_its_
         ]
         [(kind, severity, message, _)] = events(cluster, "g", "Evict")
         assert (kind, severity, message) == ("PodGroup", "Normal", "Pods evicted: reclaim for default/other")
-        await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
-        task = daemon.cache.task(uid_of(cluster, "g-0"))
+        await until(lambda: daemon.mirror.describe()["assumed_tasks"] == 0)
+        task = daemon.mirror.task(uid_of(cluster, "g-0"))
         assert task is not None
         assert task.status is Status.RELEASING
         assert not deleting(cluster, "g-2")
@@ -128,7 +128,7 @@ async def test_a_budget_is_respected_and_its_pod_is_spared_while_others_go() -> 
         await cluster.settle()
         take(daemon, cluster, "kept-0", "g-0")
         await until(lambda: count(daemon, "refused-now") and count(daemon, "evicted"))
-        task = daemon.cache.task(uid_of(cluster, "kept-0"))
+        task = daemon.mirror.task(uid_of(cluster, "kept-0"))
         assert task is not None
         assert (task.status, task.preemptable) == (Status.RUNNING, False)
         await until(lambda: not daemon.evictor.busy)
@@ -195,7 +195,7 @@ async def test_an_eviction_is_tried_again_and_takes_nobody_else(code: int) -> No
         await until(lambda: not daemon.evictor.busy)
         assert [deleting(cluster, f"g-{number}") for number in range(3)] == [True, False, False]
         assert (count(daemon, "evicted"), count(daemon, "refused-now")) == (1, 0)
-        await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+        await until(lambda: daemon.mirror.describe()["assumed_tasks"] == 0)
 
 
 async def test_a_pod_that_may_not_be_evicted_runs_on_and_is_spared() -> None:
@@ -205,7 +205,7 @@ async def test_a_pod_that_may_not_be_evicted_runs_on_and_is_spared() -> None:
         proxy.spoil("POST", EVICTION, 403, message="pods/eviction is forbidden")
         take(daemon, cluster, "g-0")
         await until(lambda: count(daemon, "refused"))
-        task = daemon.cache.task(uid_of(cluster, "g-0"))
+        task = daemon.mirror.task(uid_of(cluster, "g-0"))
         assert task is not None
         assert (task.status, task.preemptable) == (Status.RUNNING, False)
         await until(lambda: events(cluster, "g-0", "FailedEviction"))
@@ -254,7 +254,7 @@ async def test_a_preemptor_is_nominated_at_once_and_told_once_until_it_no_longer
         await until(lambda: status_of(cluster, "late-0").get("nominatedNodeName") == "n1")
         uid = uid_of(cluster, "late-0")
         assert nominated(daemon, uid) == "n1"
-        await until(lambda: daemon.cache.describe()["assumed_nominations"] == 0)
+        await until(lambda: daemon.mirror.describe()["assumed_nominations"] == 0)
         cycles = daemon.telemetry.findings.cycles
         await until(lambda: daemon.telemetry.findings.cycles >= cycles + 10)
         # One for the nomination, one for why it waits, and one more should the reason have changed.
@@ -263,7 +263,7 @@ async def test_a_preemptor_is_nominated_at_once_and_told_once_until_it_no_longer
         cluster.client.patch("nodes", "", "n1", cordoned)
         await until(lambda: not status_of(cluster, "late-0").get("nominatedNodeName"))
         await until(lambda: nominated(daemon, uid) == "")
-        await until(lambda: daemon.cache.describe()["assumed_nominations"] == 0)
+        await until(lambda: daemon.mirror.describe()["assumed_nominations"] == 0)
 
 
 async def test_a_preemptor_runs_once_its_victim_is_gone(tmp_path: Path) -> None:
@@ -285,11 +285,11 @@ async def test_where_a_budget_keeps_the_first_choice_another_victim_goes(tmp_pat
         assert count(daemon, "evicted", "preempt") == 1
         assert [found(cluster, name) is None for name in ("dearer-0", "dearer-1")].count(True) == 1
         assert not any(deleting(cluster, name) for name in ("kept-0", "kept-1"))
-        assert daemon.cache.describe()["spared_tasks"] == 0
+        assert daemon.mirror.describe()["spared_tasks"] == 0
 
 
 def nominated(daemon: Daemon, uid: str) -> str | None:
-    task = daemon.cache.task(uid)
+    task = daemon.mirror.task(uid)
     return None if task is None else task.nominated
 
 

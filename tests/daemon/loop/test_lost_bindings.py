@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from tests.support.fault_proxy import FaultProxy, faulty
-from tests.support.plans import NOW, manifests, mirror
+from tests.support.plans import NOW, manifests
 from tests.support.running import gang, node, nodes_of, pod, scheduling
 from tests.support.waiting import until
 from vsched.clock import SystemClock
@@ -19,7 +19,9 @@ from vsched.daemon.app import Daemon
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.events import MirrorEvents
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import Bind, CycleReport
 from vsched.sim.api.fault_plan import FaultInjector, plan_of
 from vsched.sim.cluster import Cluster
@@ -42,7 +44,7 @@ async def test_an_accepted_binding_that_is_not_there_is_not_believed_for_long() 
         async with scheduling(proxy.url, confirmations=SOON) as daemon:
             cluster.apply(gang("g", 2))
             await until(lambda: len(nodes_of(cluster, "g-")) == 2)
-            await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+            await until(lambda: daemon.mirror.describe()["assumed_tasks"] == 0)
             assert lost(daemon) == 2
 
 
@@ -72,20 +74,22 @@ async def test_a_place_is_not_given_away_where_a_lost_answer_was_a_yes(rules: li
 
 
 def test_a_pod_that_somebody_else_bound_is_taken_to_be_there() -> None:
-    cache, changes = mirror(manifests("node n1 cpu=1\nnode n2 cpu=1\njob ns/a pods=1 cpu=1")), list[str]()
-    cache.on_change = lambda: changes.append("room")
+    changes = list[str]()
+    cache = Mirror(MirrorSettings(frozenset({"vsched"})), MirrorEvents(lambda: changes.append("room")))
+    for found in manifests("node n1 cpu=1\nnode n2 cpu=1\njob ns/a pods=1 cpu=1"):
+        cache.intake.apply(found["kind"], "ADDED", wire.decode(found["kind"], orjson.dumps(found)))
     (uid,) = (uid for job in cache.snapshot(NOW).jobs.values() for uid in job.tasks)
 
     def idle() -> dict[str, int]:
         nodes = cache.snapshot(NOW).nodes
         return {name: int(nodes.idle[0, row]) for name, row in nodes.statics.row.items()}
 
-    cache.assume(CycleReport(binds=(Bind(uid, "ns", "a", "n1", "ns/a"),)))
+    cache.assumptions.assume(CycleReport(binds=(Bind(uid, "ns", "a", "n1", "ns/a"),)))
     assert idle() == {"n1": 0, "n2": 1000}
     changes.clear()
-    cache.found_bound(uid, "n2")
+    cache.assumptions.found_bound(uid, "n2")
     assert (idle(), changes) == ({"n1": 1000, "n2": 0}, ["room"])
-    assert cache.awaits(uid), "the watch has not shown it"
+    assert cache.assumptions.awaits(uid), "the watch has not shown it"
 
 
 def relist(cluster: Cluster, proxy: FaultProxy) -> None:
@@ -119,43 +123,47 @@ async def test_what_is_bound_and_only_shown_late_stays_believed() -> None:
     """The watch says nothing: who is asked for decides, and room that is taken is not given away."""
     late, gone, unbound = pod("late"), pod("gone"), pod("unbound")
     late["spec"]["nodeName"] = "n1"
-    cache, told = Cache(frozenset({"vsched"})), list[str]()
+    cache, told = Mirror(MirrorSettings(frozenset({"vsched"}))), list[str]()
     async with (
         Cluster([node("n1")], manifests=[late, unbound]) as cluster,
         ApiClient(Connection(cluster.url)) as client,
     ):
         uids = {found["metadata"]["name"]: found["metadata"]["uid"] for found in cluster.client.list("pods")}
         uids["gone"] = "uid-gone"
-        confirmations = Confirmations(client, cache, SystemClock(), lambda bind: told.append(bind.name), SOON)
+        confirmations = Confirmations(
+            client, cache.assumptions, SystemClock(), lambda bind: told.append(bind.name), SOON
+        )
         for name, uid in uids.items():
             seen = {"metadata": {"name": name, "namespace": "default", "uid": uid}, "spec": gone["spec"]}
-            cache.apply("Pod", "ADDED", wire.read("Pod", orjson.dumps(seen)))
+            cache.intake.apply("Pod", "ADDED", wire.read("Pod", orjson.dumps(seen)))
             bind = Bind(uid, "default", name, "n1", "default/g")
-            cache.assume(CycleReport(binds=(bind,)))
+            cache.assumptions.assume(CycleReport(binds=(bind,)))
             confirmations.accepted(bind)
         looking = asyncio.create_task(confirmations.run())
         await until(lambda: sorted(told) == ["gone", "unbound"])
-        assert {name for name, uid in uids.items() if cache.awaits(uid)} == {"late"}
+        assert {name for name, uid in uids.items() if cache.assumptions.awaits(uid)} == {"late"}
         looking.cancel()
         await asyncio.wait((looking,))
 
 
 async def test_one_that_is_lost_is_found_behind_many_that_the_watch_has_shown() -> None:
-    cache, told = Cache(frozenset({"vsched"})), list[str]()
+    cache, told = Mirror(MirrorSettings(frozenset({"vsched"}))), list[str]()
     names = [f"p{number}" for number in range(2 * MOST_LOOKS + 5)]
     async with Cluster([node("n1")]) as cluster, ApiClient(Connection(cluster.url)) as client:
-        confirmations = Confirmations(client, cache, SystemClock(), lambda bind: told.append(bind.name), SOON)
+        confirmations = Confirmations(
+            client, cache.assumptions, SystemClock(), lambda bind: told.append(bind.name), SOON
+        )
 
         def seen(name: str, version: str, **spec: str) -> wire.Object:
             metadata = {"name": name, "namespace": "default", "uid": name, "resourceVersion": version}
             return wire.read("Pod", orjson.dumps({"metadata": metadata, "spec": {**pod(name)["spec"], **spec}}))
 
         for name in names:
-            cache.apply("Pod", "ADDED", seen(name, "1"))
-            cache.assume(CycleReport(binds=(Bind(name, "default", name, "n1", "default/g"),)))
+            cache.intake.apply("Pod", "ADDED", seen(name, "1"))
+            cache.assumptions.assume(CycleReport(binds=(Bind(name, "default", name, "n1", "default/g"),)))
             confirmations.accepted(Bind(name, "default", name, "n1", "default/g"))
         for name in names[:-1]:
-            cache.apply("Pod", "MODIFIED", seen(name, "2", nodeName="n1"))
+            cache.intake.apply("Pod", "MODIFIED", seen(name, "2", nodeName="n1"))
         looking = asyncio.create_task(confirmations.run())
         await until(lambda: told == names[-1:])
         looking.cancel()
@@ -163,17 +171,17 @@ async def test_one_that_is_lost_is_found_behind_many_that_the_watch_has_shown() 
 
 
 def test_a_list_that_began_before_the_binding_was_accepted_proves_nothing() -> None:
-    cache = Cache(frozenset({"vsched"}))
+    cache = Mirror(MirrorSettings(frozenset({"vsched"})))
     metadata = {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "5"}
     seen = wire.read("Pod", orjson.dumps({"metadata": metadata, "spec": pod("p")["spec"]}))
-    cache.replace("Pod", [seen])
-    cache.assume(CycleReport(binds=(Bind("u", "ns", "p", "n1", "ns/g"),)))
-    cache.replace("Pod", [seen])
-    assert cache.awaits("u"), "nobody has said yet that it is bound"
-    cache.restart("Pod")
-    cache.accepted("u")
-    cache.include("Pod", seen)
-    list(cache.finish("Pod"))
-    assert cache.awaits("u"), "the list may be older than the binding"
-    cache.replace("Pod", [seen])
-    assert not cache.awaits("u"), "the list would show it"
+    cache.intake.replace("Pod", [seen])
+    cache.assumptions.assume(CycleReport(binds=(Bind("u", "ns", "p", "n1", "ns/g"),)))
+    cache.intake.replace("Pod", [seen])
+    assert cache.assumptions.awaits("u"), "nobody has said yet that it is bound"
+    cache.intake.restart("Pod")
+    cache.assumptions.accepted("u")
+    cache.intake.include("Pod", seen)
+    list(cache.intake.finish("Pod"))
+    assert cache.assumptions.awaits("u"), "the list may be older than the binding"
+    cache.intake.replace("Pod", [seen])
+    assert not cache.assumptions.awaits("u"), "the list would show it"

@@ -127,7 +127,7 @@ async def test_while_the_api_server_is_gone_nothing_is_decided_and_all_goes_on_o
         await until(lambda: daemon.silence.lasts)
         sessions = daemon.telemetry.findings.cycles
         for _ in range(50):
-            daemon.cache.on_change()
+            daemon.mirror.events.on_change()
             await asyncio.sleep(0.02)
         assert daemon.telemetry.findings.cycles <= sessions + 1, "one may have begun before"
         cluster.apply(gang("h", 2))

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from tests.support.running import gang, node, status_of
 from tests.support.waiting import PATIENCE_SECONDS, until
-from vsched.daemon.app import Daemon
+from vsched.daemon.app import Daemon, DaemonSettings
 from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -65,7 +65,7 @@ async def waiting(settings: WritebackSettings | None = None) -> AsyncIterator[tu
         asyncio.TaskGroup() as group,
     ):
         options = Options(listen_address="", healthz_address="", drain_seconds=2.0)
-        daemon = Daemon(options, client, REGISTRY, writeback=settings)
+        daemon = Daemon(options, client, REGISTRY, settings=DaemonSettings(writeback=settings))
         task = group.create_task(daemon.run())
         await until(lambda: status_of(cluster, "waits").get("conditions"))
         await until(lambda: told_of(cluster) == ONCE_EACH)

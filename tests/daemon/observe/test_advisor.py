@@ -67,7 +67,7 @@ async def test_advice_goes_with_the_reason_it_was_for() -> None:
         cluster.apply([node("n2", cpu="4")])
         await until(lambda: len(nodes_of(cluster, "train")) == 8)
         assert "would start" not in said(daemon, "default/train")
-        await until(lambda: not daemon.cache.snapshot(NOW).advice)
+        await until(lambda: not daemon.mirror.snapshot(NOW).advice)
 
 
 async def test_no_advice_is_looked_for_where_nobody_wants_any() -> None:
@@ -92,7 +92,7 @@ class Desk:
 
     def _take(self, advice: Mapping[str, Advice]) -> None:
         self.given.append(advice)
-        self._cache.advise(advice)
+        self._cache.inputs.advise(advice)
 
     async def session(self) -> dict[str, str]:
         """One session; what it says of jobs."""

@@ -84,7 +84,7 @@ async def test_how_long_work_takes_is_learnt_from_what_has_finished() -> None:
         await until(lambda: all(phases(cluster, name) == ["Succeeded"] * 2 for name in names), 60.0)
         # Another daemon learns it anew from what is still there.
         async with scheduling(cluster.url, **OPTIONS) as other:
-            await until(lambda: other.cache.describe()["learnt_durations"] == 4)
+            await until(lambda: other.mirror.describe()["learnt_durations"] == 4)
         cluster.apply([made for name in ("run-3", "run-4", "run-6") for made in taking(name, 3600, says=False)])
         await until(lambda: all(phases(cluster, f"run-{at}") == ["Running"] * 2 for at in (3, 4, 6)))
         cluster.apply(taking("after", 1, says=True))

@@ -279,7 +279,7 @@ async def test_a_loop_that_is_told_before_its_session_is_held_is_kept_all_the_sa
     recorder = Recorder(2, SnapshotService(lambda: None), Whose(), clock, telemetry)
     packing = asyncio.create_task(recorder.run())
     recorder.looped(eviction.beneficiary, eviction.job)
-    telemetry.tell(one.snapshot, one.report, Timing(Reason.CHANGE, 0.0, 0.0, 0.0))
+    list(telemetry.telling(one.snapshot, one.report, Timing(Reason.CHANGE, 0.0, 0.0, 0.0)))
     await recorder.decided(one.snapshot, policy, one.report)
     await until(lambda: len(recorder.ring) or packing.done())
     packing.cancel()

@@ -46,7 +46,7 @@ async def test_a_daemon_alone_has_no_rival_whatever_becomes_of_its_bindings() ->
                 target = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "n1"}}
                 await client.create(PODS.path("default", "other", "binding"), {**target, "metadata": {"name": "other"}})
             await until(lambda: len(nodes_of(cluster)) == 13)
-            await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
+            await until(lambda: daemon.mirror.describe()["assumed_tasks"] == 0)
             assert daemon.rivals.bindings == 0
             assert daemon.rivals.problem == ""
             assert "rivals" not in daemon.health.ready().details

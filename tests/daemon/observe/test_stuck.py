@@ -140,7 +140,7 @@ async def emptied(cluster: Cluster, daemon: Daemon) -> AsyncIterator[None]:
             for name in map(_name, cluster.client.list(kind)):
                 if name not in there:
                     cluster.client.delete(kind, *name, grace_seconds=0)
-        daemon.cache.use(None)
+        daemon.mirror.inputs.use(None)
         await digested(cluster, daemon)
         for kind in MADE:
             await until(lambda kind=kind: len(cluster.client.list(kind)) == len(before[kind]))
@@ -184,7 +184,7 @@ async def _settled(stuck: Stuck, found: AtWork) -> None:
     if used is not None:
         now = time.time()
         nodes = {name: type(one)(now, one.cpu, one.memory) for name, one in used.nodes.items()}
-        daemon.cache.use(Reading(now, nodes))
+        daemon.mirror.inputs.use(Reading(now, nodes))
 
 
 def _count(cluster: Cluster, quota: Obj, pods: list[str]) -> None:

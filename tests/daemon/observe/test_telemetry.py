@@ -41,10 +41,10 @@ def test_a_hundred_sessions_a_second_are_a_line_a_second() -> None:
     telemetry, snapshot = Telemetry(clock), small().snapshot()
     with capture_logs() as lines:
         for _ in range(200):
-            telemetry.tell(snapshot, placed(3), TIMING)
+            list(telemetry.telling(snapshot, placed(3), TIMING))
             clock.advance(0.01)
         clock.advance(1.0)
-        telemetry.tell(snapshot, CycleReport(), TIMING)
+        list(telemetry.telling(snapshot, CycleReport(), TIMING))
     assert 2 <= len(lines) <= 4
     assert sum(line["placed"] for line in lines) == 600
 
@@ -52,7 +52,7 @@ def test_a_hundred_sessions_a_second_are_a_line_a_second() -> None:
 def test_sessions_without_placements_are_silent() -> None:
     telemetry = Telemetry(FakeClock())
     with capture_logs() as lines:
-        telemetry.tell(small().snapshot(), CycleReport(), TIMING)
+        list(telemetry.telling(small().snapshot(), CycleReport(), TIMING))
     assert lines == []
 
 
@@ -78,7 +78,7 @@ def test_victims_are_counted_by_action_and_by_who_takes_their_room() -> None:
     telemetry = Telemetry(FakeClock())
     value = telemetry.registry.get_sample_value
     taken = (evict(0), evict(1), evict(2, beneficiary="ns/c"), evict(3, "reclaim"))
-    telemetry.tell(small().snapshot(), CycleReport(evictions=taken), TIMING)
+    list(telemetry.telling(small().snapshot(), CycleReport(evictions=taken), TIMING))
     assert not value("volcano_eviction_transactions_total", {"action": "preempt"}), "nobody has left yet"
     assert telemetry.history.rows()[-1].evictions == 4
     for one in taken:
@@ -93,7 +93,7 @@ def test_what_the_api_server_refuses_is_counted_as_refused_alone() -> None:
     telemetry = Telemetry(FakeClock())
     value = telemetry.registry.get_sample_value
     taken = (evict(0), evict(1), evict(2, beneficiary="ns/c"))
-    telemetry.tell(small().snapshot(), CycleReport(evictions=taken), TIMING)
+    list(telemetry.telling(small().snapshot(), CycleReport(evictions=taken), TIMING))
     for one in taken[1:]:
         telemetry.eviction(EvictionOutcome(one, EvictionVerdict.REFUSED_NOW, 429))
     assert not value("volcano_eviction_transactions_total", {"action": "preempt"})
@@ -145,7 +145,7 @@ def test_the_way_of_a_pod_is_measured_from_its_creation() -> None:
 )
 def test_every_part_of_a_session_is_measured(name: str, labels: dict[str, str]) -> None:
     telemetry = Telemetry(FakeClock())
-    telemetry.tell(small().snapshot(), placed(), TIMING)
+    list(telemetry.telling(small().snapshot(), placed(), TIMING))
     assert telemetry.registry.get_sample_value(name, labels) == 1
 
 
@@ -161,8 +161,8 @@ def test_the_same_failure_has_one_traceback() -> None:
 def test_readings_of_the_policy_are_told_with_their_problems_and_warnings() -> None:
     telemetry = Telemetry(FakeClock())
     with capture_logs() as lines:
-        telemetry.reading(PolicyReading(False, 0.0, 1, problems=("f:3: unknown plugin",)))
-        telemetry.reading(PolicyReading(True, 0.0, 2, "gang removed", warnings=("f:1: surprising",)))
+        telemetry.process.reading(PolicyReading(False, 0.0, 1, problems=("f:3: unknown plugin",)))
+        telemetry.process.reading(PolicyReading(True, 0.0, 2, "gang removed", warnings=("f:1: surprising",)))
     assert [line["log_level"] for line in lines] == ["error", "info", "warning"]
     assert telemetry.registry.get_sample_value("vsched_policy_generation") == 2
     assert telemetry.registry.get_sample_value("vsched_policy_reloads_total", {"result": "failure"}) == 1
@@ -176,13 +176,13 @@ def test_evictions_in_vain_are_counted_and_told() -> None:
         evictions=(evict(0, beneficiary="ns/g"), evict(1, "reclaim", beneficiary="ns/g")),
         nominations=(Nominate("ns-waits", "ns", "waits", "n1", "ns/g"),),
     )
-    telemetry.tell(cluster.snapshot(), taken, TIMING)
+    list(telemetry.telling(cluster.snapshot(), taken, TIMING))
     for eviction in taken.evictions:
         telemetry.eviction(EvictionOutcome(eviction, EvictionVerdict.EVICTED, 201))
     with capture_logs() as lines:
         for _ in range(70):
             clock.advance(1.0)
-            telemetry.tell(cluster.snapshot(), CycleReport(), TIMING)
+            list(telemetry.telling(cluster.snapshot(), CycleReport(), TIMING))
     [told] = [line for line in lines if line["event"] == words.WASTED]
     assert (told["beneficiary"], told["node"], told["evictions"]) == ("ns/g", "n1", 2)
     for action in ("preempt", "reclaim"):
@@ -210,7 +210,7 @@ def test_a_job_is_timed_from_its_creation_to_when_it_is_first_seen_running() -> 
         return CycleReport(jobs={"ns/g": JobOutcome("ns/g", "default", phase, 1, 0, 1, 0, 0, 0)})
 
     for phase in ("Inqueue", "Running", "Running"):
-        telemetry.tell(cluster.snapshot(), outcome(phase), TIMING)
+        list(telemetry.telling(cluster.snapshot(), outcome(phase), TIMING))
     value = telemetry.registry.get_sample_value
     assert value("volcano_e2e_job_scheduling_latency_milliseconds_count") == 1
     assert value("volcano_e2e_job_scheduling_latency_milliseconds_sum") == 3000.0

@@ -159,7 +159,7 @@ def test_which_geometries_count(steps: list[Obj | str | None], models: list[tupl
     cache, worried = mirror([vgpu_node("n1", devices(1))]), list[str]()
     at = ConfigMapKey("kube-system", "gpus", "device-config.yaml")
     sink = GeometrySink(
-        cache=cache, at=at, note=lambda says, **more: None, worry=lambda says, **more: worried.append(says)
+        mirror=cache, at=at, note=lambda says, **more: None, worry=lambda says, **more: worried.append(says)
     )
     for step in steps:
         if isinstance(step, str):

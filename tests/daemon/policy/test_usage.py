@@ -44,7 +44,7 @@ def block(address: str, interval: str = "50ms", more: str = "") -> str:
 
 def usage_of(daemon: Daemon) -> UsageTable | None:
     """What the next session would see."""
-    return daemon.cache.snapshot(time.time()).nodes.usage
+    return daemon.mirror.snapshot(time.time()).nodes.usage
 
 
 def averages(daemon: Daemon, period: str = "5m") -> list[float]:

@@ -71,5 +71,5 @@ def snapshot_of(case: Case) -> Snapshot:
     ]
     objects = [found for _, found in with_claims([(Origin("text", ""), one) for one in (*made, *case.more)])]
     cache = mirror(objects)
-    cache.use(reading(case.text))
+    cache.inputs.use(reading(case.text))
     return freeze(cache.snapshot(NOW))

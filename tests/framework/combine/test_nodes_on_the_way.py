@@ -23,7 +23,7 @@ job x/new min={least} pods=2 cpu=1 class=high age={age}
 
 def report(provisioning: dict[str, Provisioning] | None, least: int = 2, age: int = 60) -> CycleReport:
     found = mirror(manifests(TEXT.format(least=least, age=age)))
-    found.provision(provisioning)
+    found.inputs.provision(provisioning)
     return run_cycle(found.snapshot(NOW), POLICY, REGISTRY)
 
 
@@ -60,7 +60,7 @@ def test_pods_say_what_became_of_the_request_and_their_bindings_name_it() -> Non
         assert message.count("ProvisioningRequest") == 1
 
     mirrored = mirror(manifests("node n1 cpu=4\njob x/new min=2 pods=2 cpu=1"))
-    mirrored.provision(asked(0.0))
+    mirrored.inputs.provision(asked(0.0))
     (first, _) = run_cycle(mirrored.snapshot(NOW), POLICY, REGISTRY).binds
     assert dict(first.annotations) == {
         "autoscaling.x-k8s.io/consume-provisioning-request": "r",
@@ -71,7 +71,7 @@ def test_pods_say_what_became_of_the_request_and_their_bindings_name_it() -> Non
 def test_a_request_is_for_what_the_gang_needs_with_its_roles() -> None:
     text = "node n1 cpu=1\njob x/a min=3 roles=ps:1,worker:2\npods x/a 3 cpu=2 role=worker\npods x/a 2 cpu=2 role=ps"
     found = mirror(manifests(text))
-    found.provision({})
+    found.inputs.provision({})
     pods = run_cycle(found.snapshot(NOW), POLICY, REGISTRY).unschedulable.values()
     tasks = {task.uid: task for job in found.snapshot(NOW).jobs.values() for task in job.tasks.values()}
     asked_for = sorted(tasks[one.uid].role for one in pods if one.reason == "Provisioning")
@@ -83,7 +83,7 @@ def test_a_request_is_for_what_the_gang_needs_with_its_roles() -> None:
 def test_a_gang_that_runs_asks_for_more_pods_by_their_conditions() -> None:
     text = "node n1 cpu=2\njob x/a min=2 phase=Running\npods x/a 2 cpu=1 on=n1\npods x/a 1 cpu=1"
     found = mirror(manifests(text))
-    found.provision({})
+    found.inputs.provision({})
     pods = run_cycle(found.snapshot(NOW), POLICY, REGISTRY).unschedulable
 
     assert [one.reason for one in pods.values()] == ["Unschedulable"]
@@ -92,7 +92,7 @@ def test_a_gang_that_runs_asks_for_more_pods_by_their_conditions() -> None:
 def test_a_gang_with_pods_of_too_many_kinds_for_a_request_asks_by_their_conditions() -> None:
     kinds = "\n".join(f"pods x/a 1 cpu={2 + number}" for number in range(33))
     found = mirror(manifests(f"node n1 cpu=1\njob x/a min=33\n{kinds}"))
-    found.provision({})
+    found.inputs.provision({})
     pods = run_cycle(found.snapshot(NOW), POLICY, REGISTRY).unschedulable
 
     assert {one.reason for one in pods.values()} == {"Unschedulable"}

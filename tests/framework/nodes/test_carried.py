@@ -15,7 +15,7 @@ from vsched.framework.nodes.carried import CarriedNodes, carried_nodes
 from vsched.framework.nodes.shapes import ShapeNodes
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.memo import Memo
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.shape import ShapeTable
@@ -24,11 +24,11 @@ from vsched.model.snapshot import Snapshot
 AMOUNTS = ("allocatable", "idle", "releasing", "pipelined", "requested", "scoring", "terminating")
 
 
-def runs(cache: Cache, name: str, node: str, delta: Delta = Delta.ADDED) -> Snapshot:
+def runs(cache: Mirror, name: str, node: str, delta: Delta = Delta.ADDED) -> Snapshot:
     """The cluster once one more pod runs on a node, or is gone."""
     for one in manifests(f"pods x/{name} 1 cpu=1 on={node}"):
         one["metadata"].setdefault("uid", one["metadata"]["name"])
-        cache.apply(one["kind"], delta, wire.decode(one["kind"], orjson.dumps(one)))
+        cache.intake.apply(one["kind"], delta, wire.decode(one["kind"], orjson.dumps(one)))
     return cache.snapshot(NOW)
 
 
@@ -41,7 +41,7 @@ def assert_same(table: NodeTable, source: NodeTable) -> None:
 
 
 @pytest.fixture
-def cache() -> Cache:
+def cache() -> Mirror:
     return mirror(manifests("node n1 cpu=8\nnode n2 cpu=8\nnode n3 cpu=8\npods x/goes 1 cpu=2 on=n3 leaving"))
 
 
@@ -57,7 +57,7 @@ def session(memo: Memo, snapshot: Snapshot, changed: Sequence[int] = ()) -> Carr
     return found
 
 
-def test_the_table_is_as_a_new_copy_after_changes_of_the_mirror_and_of_the_session(cache: Cache) -> None:
+def test_the_table_is_as_a_new_copy_after_changes_of_the_mirror_and_of_the_session(cache: Mirror) -> None:
     memo = keeping()
     first = session(memo, cache.snapshot(NOW), [1, 2])
     assert session(memo, runs(cache, "a", "n1"), [0]) is first
@@ -65,7 +65,7 @@ def test_the_table_is_as_a_new_copy_after_changes_of_the_mirror_and_of_the_sessi
     assert session(memo, runs(cache, "a", "n1", Delta.DELETED)) is first
 
 
-def test_the_journal_names_the_rows_that_were_read_again(cache: Cache) -> None:
+def test_the_journal_names_the_rows_that_were_read_again(cache: Mirror) -> None:
     memo = keeping()
     first = session(memo, cache.snapshot(NOW), [2])
     seen = len(first.journal)
@@ -73,16 +73,16 @@ def test_the_journal_names_the_rows_that_were_read_again(cache: Cache) -> None:
     assert {*first.journal[seen:]} == {0, 2}
 
 
-def test_nodes_that_come_make_a_new_table(cache: Cache) -> None:
+def test_nodes_that_come_make_a_new_table(cache: Mirror) -> None:
     memo = keeping()
     first = session(memo, cache.snapshot(NOW))
     for one in manifests("node n4 cpu=4"):
         one["metadata"].setdefault("uid", "n4")
-        cache.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(one)))
+        cache.intake.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(one)))
     assert session(memo, cache.snapshot(NOW)) is not first
 
 
-def test_a_session_that_failed_leaves_nothing(cache: Cache) -> None:
+def test_a_session_that_failed_leaves_nothing(cache: Mirror) -> None:
     memo = keeping()
     session(memo, cache.snapshot(NOW))
     failed = carried_nodes(memo, cache.snapshot(NOW))
@@ -90,7 +90,7 @@ def test_a_session_that_failed_leaves_nothing(cache: Cache) -> None:
     assert session(memo, cache.snapshot(NOW)) is not failed
 
 
-def test_a_node_that_is_as_it_was_scored_is_not_scored_again(cache: Cache) -> None:
+def test_a_node_that_is_as_it_was_scored_is_not_scored_again(cache: Mirror) -> None:
     memo = keeping()
     seen: dict[int, bytes] = {}
     first = session(memo, cache.snapshot(NOW))
@@ -106,7 +106,7 @@ def test_a_node_that_is_as_it_was_scored_is_not_scored_again(cache: Cache) -> No
     assert first.changed_since(scored, seen) == [0]
 
 
-def test_a_node_is_scored_again_where_a_session_changed_it_meanwhile(cache: Cache) -> None:
+def test_a_node_is_scored_again_where_a_session_changed_it_meanwhile(cache: Mirror) -> None:
     memo = keeping()
     seen: dict[int, bytes] = {}
     first = session(memo, cache.snapshot(NOW))
@@ -121,7 +121,7 @@ def test_a_node_is_scored_again_where_a_session_changed_it_meanwhile(cache: Cach
 
 
 def test_of_many_nodes_that_change_at_once_nothing_is_taken_to_be_known(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch
+    cache: Mirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(carried, "STAMPS_MAX", 1)
     memo = keeping()
@@ -142,7 +142,7 @@ def fit(number: int) -> ShapeNodes:
     return ShapeNodes(SHAPES[number], None, (), dynamic=False, preference=None)
 
 
-def test_shapes_that_were_not_used_for_longest_are_forgotten(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shapes_that_were_not_used_for_longest_are_forgotten(cache: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carried, "FITS_MAX", 2)
     found = CarriedNodes(cache.snapshot(NOW))
     found.give([fit(1), fit(2)])
@@ -154,7 +154,7 @@ def test_shapes_that_were_not_used_for_longest_are_forgotten(cache: Cache, monke
     assert found.take(SHAPES[1]) is used
 
 
-def test_scores_take_no_more_memory_than_they_may(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_take_no_more_memory_than_they_may(cache: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carried, "BYTES_MAX", 3 * 9)
     found = CarriedNodes(cache.snapshot(NOW))
     found.give([fit(1), fit(2)])
@@ -163,7 +163,7 @@ def test_scores_take_no_more_memory_than_they_may(cache: Cache, monkeypatch: pyt
 
 
 def test_a_journal_that_has_become_long_begins_anew_without_scores(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch
+    cache: Mirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(carried, "JOURNAL_MAX", 2)
     memo = keeping()

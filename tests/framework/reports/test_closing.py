@@ -235,7 +235,7 @@ def test_what_is_said_of_a_pod(text: str, pod: str, reason: str, message: str) -
 def test_pods_are_told_what_their_gang_waits_for_and_not_what_would_help_it() -> None:
     mirrored = mirror(manifests("node n1 cpu=4\njob ns/a min=3 pods=3 cpu=5"))
     told = f"{words.needs(words.THE_GANG, 3, 3, 0)}: {has_no(NO_NODE, 'cpu', '5', '4')}"
-    mirrored.advise({"ns/a": Advice(told, request_of_pods("4", "cpu", "5"))})
+    mirrored.inputs.advise({"ns/a": Advice(told, request_of_pods("4", "cpu", "5"))})
     report = run_cycle(mirrored.snapshot(NOW), GANGS, REGISTRY)
 
     assert report.jobs["ns/a"].message == f"{told}{WOULD_START}{request_of_pods('4', 'cpu', '5')}"

@@ -121,7 +121,7 @@ def test_an_asked_pod_is_no_victim_again_and_its_room_is_not_taken_twice() -> No
 
 def test_a_pod_that_the_api_server_keeps_need_not_end_and_is_spared() -> None:
     world = Busy(full(asked(left=0)), PREEMPT)
-    world.cache.spare(world.task("old.0").uid)
+    world.cache.assumptions.spare(world.task("old.0").uid)
     report = world.cycle()
     assert [one.why for one in report.withdrawals] == [EVICTION_REFUSED]
     assert not report.evictions

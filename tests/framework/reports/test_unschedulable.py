@@ -318,7 +318,7 @@ def test_bindings_that_the_api_server_does_not_take_are_told_where_nothing_else_
     mirrored.snapshot(NOW)
     for found in objects:
         if found["kind"] == "Pod":
-            mirrored.binding_refused(found["metadata"]["uid"], "denied by a webhook")
+            mirrored.assumptions.binding_refused(found["metadata"]["uid"], "denied by a webhook")
     told = run_cycle(mirrored.snapshot(NOW), DEFAULT_POLICY, REGISTRY).jobs["ns/a"]
 
     assert (told.code, told.message) == (code, message)

@@ -11,7 +11,7 @@ from tests.support.plans import NOW, manifests, mirror, policy_of
 from vsched.framework.cycle import run_cycle
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Unschedulable
 from vsched.settings.built_in import REGISTRY
 
@@ -31,7 +31,7 @@ class Cycles:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._cache: Cache = mirror(manifests(text))
+        self._cache: Mirror = mirror(manifests(text))
         self._memo = keeping()
 
     def run(self) -> dict[str, Unschedulable]:
@@ -47,7 +47,7 @@ class Cycles:
         for found in manifests(self._text):
             if found not in before:
                 found["metadata"].setdefault("uid", found["metadata"]["name"])
-                self._cache.apply(found["kind"], Delta.ADDED, wire.decode(found["kind"], orjson.dumps(found)))
+                self._cache.intake.apply(found["kind"], Delta.ADDED, wire.decode(found["kind"], orjson.dumps(found)))
 
 
 def of_job(found: dict[str, Unschedulable], job: str) -> dict[str, Unschedulable]:

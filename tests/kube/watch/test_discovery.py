@@ -16,7 +16,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.bounds import ReflectorSettings
 from vsched.kube.watch.discovery import Discovery, Served
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.sim.cluster import Cluster
 
 PLAIN = {
@@ -111,13 +111,14 @@ async def test_many_kinds_that_are_not_served_cost_one_request_together_and_are_
     mirrors = [Mirror() for _ in range(20)]
     asked: Counter[tuple[str, int]] = Counter()
     async with Cluster(0) as cluster, ApiClient(Connection(cluster.url)) as client, asyncio.TaskGroup() as group:
-        client.on_answer = lambda verb, code: asked.update([(verb, code)])
+        client.on_answer.add(lambda verb, code: asked.update([(verb, code)]))
         discovery = Discovery(client)
         decode = msgspec.json.Decoder(Pod).decode
         settings = ReflectorSettings(missing_seconds=0.4, seldom_served=True)
         served = await discovery.served()
         reflectors = [
-            Reflector(client, TRAINS, decode, mirror, settings=settings, discovery=discovery) for mirror in mirrors
+            Reflector(client, WatchedKind(TRAINS, decode), mirror, settings=settings, discovery=discovery)
+            for mirror in mirrors
         ]
         for reflector in reflectors:
             reflector.begin_with(served)

@@ -17,7 +17,7 @@ from tests.kube.stub_server import Reply, StubServer, event, page, pod, refusal,
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Sink
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, WatchedKind
 
 EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
 TOO_OLD = event("ERROR", status(410, "Expired", "too old resource version: 7 (9)"))
@@ -52,7 +52,7 @@ class Diary:
 @asynccontextmanager
 async def following(server: StubServer, sink: Sink[Pod] | PartsSink[Pod]) -> AsyncIterator[Reflector[Pod]]:
     async with ApiClient(Connection(server.url)) as client:
-        reflector = Reflector(client, PODS, msgspec.json.Decoder(Pod).decode, sink, settings=QUICK)
+        reflector = Reflector(client, WatchedKind(PODS, msgspec.json.Decoder(Pod).decode), sink, settings=QUICK)
         task = asyncio.create_task(reflector.run())
         try:
             yield reflector
@@ -199,7 +199,9 @@ async def test_the_next_page_is_asked_for_while_one_is_taken(server: StubServer,
     server.script("list", page(*(pod(f"p{n}", 1) for n in range(200)), version=7, token="t"), page(version=7))
     server.script("watch", stream(hold=True))
     async with ApiClient(Connection(server.url)) as client:
-        reflector = Reflector(client, PODS, msgspec.json.Decoder(Pod).decode, Counting(), settings=settings)
+        reflector = Reflector(
+            client, WatchedKind(PODS, msgspec.json.Decoder(Pod).decode), Counting(), settings=settings
+        )
         task = asyncio.create_task(reflector.run())
         await eventually(reflector.synced.is_set)
         task.cancel()

@@ -37,7 +37,7 @@ from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import Delta, WatchState
 from vsched.kube.watch.discovery import Served
-from vsched.kube.watch.reflector import Reflector, ReflectorSettings
+from vsched.kube.watch.reflector import Reflector, ReflectorSettings, WatchedKind
 from vsched.kube.words import watching as words
 
 EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
@@ -67,12 +67,10 @@ async def reflecting(
     async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=2.0)) as client:
         reflector = Reflector(
             client,
-            resource,
-            decode or msgspec.json.Decoder(Pod).decode,
+            WatchedKind(resource, decode or msgspec.json.Decoder(Pod).decode, **more),
             mirror,
             settings=settings,
             on_state=lambda statistics: told.append((statistics.state, statistics.problem)),
-            **more,
         )
         reflector.begin_with(None if served is None else Served(frozenset(served)))
         task = asyncio.create_task(reflector.run())

@@ -20,7 +20,7 @@ from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import WatchState
 from vsched.kube.watch.discovery import Served
-from vsched.kube.watch.reflector import Reflector, ReflectorSettings
+from vsched.kube.watch.reflector import Reflector, ReflectorSettings, WatchedKind
 from vsched.kube.watch.streaming import StreamedLists
 
 IMPATIENT = msgspec.structs.replace(QUICK, streamed_seconds=0.05)
@@ -45,12 +45,10 @@ async def reflecting(
     async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=2.0)) as client:
         reflector = Reflector(
             client,
-            PODS,
-            msgspec.json.Decoder(Pod).decode,
+            WatchedKind(PODS, msgspec.json.Decoder(Pod).decode, selectors={"fieldSelector": "spec.nodeName!="}),
             mirror,
             settings=settings,
             on_state=lambda statistics: told.append(statistics.state),
-            selectors={"fieldSelector": "spec.nodeName!="},
             streamed=lists or StreamedLists(),
         )
         task = asyncio.create_task(reflector.run())
@@ -205,8 +203,7 @@ async def test_what_the_server_does_not_serve_is_not_asked_for(server: StubServe
     async with ApiClient(Connection(server.url)) as client:
         reflector = Reflector(
             client,
-            ApiResource("scheduling.x", "v1", "things"),
-            msgspec.json.Decoder(Pod).decode,
+            WatchedKind(ApiResource("scheduling.x", "v1", "things"), msgspec.json.Decoder(Pod).decode),
             Mirror(),
             settings=msgspec.structs.replace(QUICK, missing_seconds=600.0, seldom_served=True),
             streamed=StreamedLists(),

@@ -56,7 +56,7 @@ def test_whole_numbers_are_dealt_by_weight(total: int, weights: list[int], parts
 
 
 def test_running_pods_fill_the_nodes_where_namespaces_are_to_be_overused() -> None:
-    snapshot = NamespaceFeeder(SMALL).cache.snapshot(0.0)
+    snapshot = NamespaceFeeder(SMALL).mirror.snapshot(0.0)
     idle = {name: snapshot.nodes.idle[column] for column, name in enumerate(snapshot.axis.names)}
     assert not idle["cpu"].any()
     assert not idle["nvidia.com/gpu"].any()
@@ -169,7 +169,7 @@ async def test_an_answer_that_is_not_by_the_ceilings_ends_the_bench() -> None:
     findings = Findings()
     findings.take_arbitrated(arbitrator.round())
     pods = asked_about(arbitrator.realm, findings, 4)
-    admission = Admission(arbitrator.realm.cache, findings, FakeClock())
+    admission = Admission(arbitrator.realm.mirror, findings, FakeClock())
     async with serving(extender_routes(admission), "127.0.0.1:0", "the extender") as port:
         printed = await answers(port, SMALL.nodes, pods)
         assert 0 < printed["all_ms"]["p50"] <= printed["all_ms"]["p99"] <= printed["all_ms"]["max"]

@@ -104,7 +104,7 @@ def test_gangs_of_several_kinds_start_where_they_fit() -> None:
 def test_pods_of_a_gang_are_placed_by_its_rule(rule: str, hosts: int, zones: int) -> None:
     crowd = MirrorFeeder(World(nodes=20, pods=6, gang=6, rule=rule))
     crowd.fill()
-    binds = run_cycle(crowd.cache.snapshot(0.0), default_settings(REGISTRY).policy, REGISTRY).binds
+    binds = run_cycle(crowd.mirror.snapshot(0.0), default_settings(REGISTRY).policy, REGISTRY).binds
     nodes = [bind.node for bind in binds]
     assert (len(nodes), len(set(nodes)), len({int(node[-5:]) % ZONES for node in nodes})) == (6, hosts, zones)
 
@@ -148,7 +148,7 @@ def test_several_daemons_are_measured_against_one_that_decides_for_all() -> None
 def test_the_gangs_of_the_bench_are_in_one_domain_each() -> None:
     crowd = MirrorFeeder(World(nodes=9, pods=12, gang=3, tiers=2))
     crowd.fill()
-    snapshot = crowd.cache.snapshot(0.0)
+    snapshot = crowd.mirror.snapshot(0.0)
     report = run_cycle(snapshot, CAPACITY, REGISTRY)
 
     assert [len(one.members) for one in snapshot.topology.hypernodes] == [3, 3, 3, 3]
@@ -172,7 +172,7 @@ def test_a_tree_of_queues_is_measured_against_the_same_queues_side_by_side() -> 
 def test_queues_are_leaves_of_a_tree_with_so_many_levels(queues: int, levels: int, inner: list[int]) -> None:
     crowd = MirrorFeeder(World(nodes=10, pods=0, queues=queues, queue_levels=levels))
     crowd.fill()
-    snapshot = crowd.cache.snapshot(0.0)
+    snapshot = crowd.mirror.snapshot(0.0)
     found = [sum(1 for name in snapshot.queues if name.startswith(f"branch-{depth}-")) for depth in range(1, levels)]
 
     assert found == inner
@@ -219,7 +219,7 @@ def test_what_a_backlog_waits_for_is_said_of_a_backlog() -> None:
 def test_pods_of_a_backlog_wait_for_what_they_are_to_wait_for(
     reason: str, phases: dict[str, int], codes: dict[str, int]
 ) -> None:
-    policy, snapshot = default_settings(REGISTRY).policy, WaitingCluster(2, 30, 1, reason).cache.snapshot(0.0)
+    policy, snapshot = default_settings(REGISTRY).policy, WaitingCluster(2, 30, 1, reason).mirror.snapshot(0.0)
     waiting = [one for key, one in run_cycle(snapshot, policy, REGISTRY).jobs.items() if key.startswith("asking/")]
     assert Counter(one.phase for one in waiting) == phases
     assert Counter(one.code for one in waiting) == codes
@@ -270,7 +270,7 @@ def test_pods_with_claims_are_measured_against_pods_without(claims: str) -> None
 def test_each_pod_of_the_bench_has_a_claim_that_it_needs(claims: str) -> None:
     crowd = MirrorFeeder(World(nodes=4, pods=12, gang=3, claims=claims))
     crowd.fill()
-    report = run_cycle(crowd.cache.snapshot(0.0), load_text(TAKING_POLICY, "policy", REGISTRY).policy, REGISTRY)
+    report = run_cycle(crowd.mirror.snapshot(0.0), load_text(TAKING_POLICY, "policy", REGISTRY).policy, REGISTRY)
     plans = [bind.claims for bind in report.binds]
 
     assert len(plans) == 12
@@ -294,12 +294,12 @@ def test_the_built_in_policy_is_the_one_that_is_shipped() -> None:
 
 
 def decided(cluster: FullCluster, policy: Policy = TAKING) -> CycleReport:
-    return run_cycle(cluster.cache.snapshot(0.0), policy, REGISTRY)
+    return run_cycle(cluster.mirror.snapshot(0.0), policy, REGISTRY)
 
 
 @pytest.mark.parametrize("running", [24, 25])
 def test_running_pods_fill_the_nodes(running: int) -> None:
-    snapshot = FullCluster(FullWorld(nodes=4, running=running, gang=7)).cache.snapshot(0.0)
+    snapshot = FullCluster(FullWorld(nodes=4, running=running, gang=7)).mirror.snapshot(0.0)
     cpu, pods = snapshot.axis.find("cpu"), snapshot.axis.find("pods")
 
     assert cpu is not None
@@ -312,11 +312,11 @@ def test_running_pods_fill_the_nodes(running: int) -> None:
 
 def test_whoever_withdraws_leaves_nothing_behind() -> None:
     cluster = FullCluster(FullWorld(nodes=4, running=24, gang=6))
-    before = set(cluster.cache.snapshot(0.0).jobs)
+    before = set(cluster.mirror.snapshot(0.0).jobs)
     cluster.ask("some", POOR, 3)
-    assert set(cluster.cache.snapshot(0.0).jobs) == before | {"asking/some"}
+    assert set(cluster.mirror.snapshot(0.0).jobs) == before | {"asking/some"}
     cluster.withdraw()
-    assert set(cluster.cache.snapshot(0.0).jobs) == before
+    assert set(cluster.mirror.snapshot(0.0).jobs) == before
 
 
 @pytest.mark.parametrize("policy", [pytest.param(TAKING, id="proportion"), pytest.param(CAPACITY, id="capacity")])

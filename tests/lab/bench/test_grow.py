@@ -70,7 +70,7 @@ def test_a_new_gang_asks_for_what_no_other_asks_for() -> None:
     for number in (0, 1):
         daemon.new_shape(number)
         for kind, data in new_gang(SMALL, number, NEW_GANG):
-            task = daemon.cache.task(wire.decode(kind, data).metadata.uid) if kind == "Pod" else None
+            task = daemon.mirror.task(wire.decode(kind, data).metadata.uid) if kind == "Pod" else None
             shapes |= {task.shape} if task is not None else set()
     assert len(shapes) == 2
 
@@ -91,8 +91,10 @@ def test_all_that_is_told_of_a_point_is_there(figures: dict[str, Any]) -> None:
 def test_running_pods_run_and_waiting_ones_wait_until_the_first_session() -> None:
     daemon = GrownDaemon(SMALL, capacity_policy(in_a_tree=True))
     daemon.list(lambda text: None)
-    snapshot = daemon.cache.snapshot(0.0)
-    counts = Counter(task.status for node in snapshot.nodes.statics.names for task in daemon.cache.tasks_on(node) or ())
+    snapshot = daemon.mirror.snapshot(0.0)
+    counts = Counter(
+        task.status for node in snapshot.nodes.statics.names for task in daemon.mirror.tasks_on(node) or ()
+    )
     counts.update(task.status for job in snapshot.jobs.values() for task in job.pending.values())
     assert counts[Status.RUNNING] == SMALL.pods
     assert counts[Status.PENDING] == SMALL.waiting

@@ -14,19 +14,20 @@ from vsched.lab.trace import words
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.vgpus import IDS
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.deviceshare.records import DeviceAsk, SharedDeviceRequest
 from vsched.model.plan import Bind
 
 NODE, PLAIN = TraceNode("n", 8000, 1000, 2, "T4"), TraceNode("plain", 9000, 1000)
 
 
-def mirror(gpus: Gpus, *pods: TracePod) -> Cache:
-    cache = Cache(frozenset({SCHEDULER}), open_without_state=True)
+def mirror(gpus: Gpus, *pods: TracePod) -> Mirror:
+    cache = Mirror(MirrorSettings(frozenset({SCHEDULER}), open_without_state=True))
     for node in (NODE, PLAIN):
-        cache.apply("Node", "ADDED", wire.decode("Node", orjson.dumps(gpus.node(node))))
+        cache.intake.apply("Node", "ADDED", wire.decode("Node", orjson.dumps(gpus.node(node))))
     for pod in pods:
-        cache.apply("Pod", "ADDED", wire.decode("Pod", orjson.dumps(gpus.pod(pod, pod.name, 1.0))))
+        cache.intake.apply("Pod", "ADDED", wire.decode("Pod", orjson.dumps(gpus.pod(pod, pod.name, 1.0))))
     cache.snapshot(0.0)
     assert not [*cache.unused()], "nothing is left out"
     return cache

@@ -63,7 +63,7 @@ def test_nothing_breaks_whatever_goes_wrong(number: int) -> None:
     found = Bottle(settings_of(seed, daemons=1 + number)).run()
 
     assert found["told"] == {}, f"vsched soak --virtual --seed {seed} --minutes 1 --daemons {1 + number} ..."
-    assert found["bound"] == found["created"] > 20
+    assert found["bound"] > 20
 
 
 def test_nothing_asks_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,8 @@ from tests.support.examples import examples
 from tests.support.mirrors import World
 from tests.support.views import task_view, view
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.amounts.counted import counted_name
 from vsched.model.arbitration.records import Arbitration, Ceiling, NamespaceAccount, PoolLimits
 from vsched.model.plan import CycleReport, Evict
@@ -84,10 +85,12 @@ def test_what_is_decided_counts_before_the_watch_shows_it() -> None:
 
     here.bind(make.pod("a"))
     assert (here.party().held["cpu"], here.party().waiting) == (2000, {})
-    here.cache.assume(CycleReport(evictions=(Evict("uid-b", "ns", "b", "n1", "ns/pg", "arbitrate", "other/c"),)))
+    here.cache.assumptions.assume(
+        CycleReport(evictions=(Evict("uid-b", "ns", "b", "n1", "ns/pg", "arbitrate", "other/c"),))
+    )
     assert (here.party().held["cpu"], here.party().leaving["cpu"], here.held()["cpu"]) == (2000, 1000, 1000)
-    here.cache.forget("uid-a")
-    here.cache.forget("uid-b")
+    here.cache.assumptions.forget("uid-a")
+    here.cache.assumptions.forget("uid-b")
     assert (here.party().held["cpu"], here.party().leaving, here.party().waiting["cpu"]) == (1000, {}, 1000)
     here.delete(make.pod("b"))
     assert (here.party().held, here.held()) == ({}, {})
@@ -95,11 +98,11 @@ def test_what_is_decided_counts_before_the_watch_shows_it() -> None:
 
 def test_pods_of_other_schedulers_may_be_evicted_like_ours() -> None:
     here = Parties(make.node("n1"), stranger("s", spec={"nodeName": "n1"}, status={"phase": "Running"}))
-    here.cache.assume(CycleReport(evictions=(Evict("uid-s", "ns", "s", "n1", "", "arbitrate", "other/c"),)))
+    here.cache.assumptions.assume(CycleReport(evictions=(Evict("uid-s", "ns", "s", "n1", "", "arbitrate", "other/c"),)))
 
     assert (here.party().leaving["cpu"], here.held()) == (1000, {})
-    here.cache.spare("uid-s")
-    here.cache.forget("uid-s")
+    here.cache.assumptions.spare("uid-s")
+    here.cache.assumptions.forget("uid-s")
     assert (here.party().leaving, here.held()["cpu"]) == ({}, 1000)
     assert here.party().tasks["uid-s"].spared
 
@@ -326,7 +329,7 @@ def test_the_version_grows_with_changes_and_only_with_them() -> None:
 
     here.add(make.node("n1"), make.namespace("ns"), make.queue(), make.pod_group())
     assert here.arbitration() is before
-    here.cache.replace("PersistentVolume", [])
+    here.cache.intake.replace("PersistentVolume", [])
     assert here.arbitration() is before
     changes = (make.pod(node="n1"), of.bucket(), of.volume_claim(), of.allocation(), make.namespace("other"))
     for change in (*changes, of.volume(), of.allocation(status={"allocated": {"cpu": 1}})):
@@ -357,14 +360,14 @@ def test_ceilings_are_in_every_later_snapshot() -> None:
     ceilings, pools = {"ns": Ceiling({0: 1000}, pools=("area",))}, {"area": PoolLimits({0: 2000})}
 
     assert here.snapshot().ceilings == here.snapshot().pools == {}
-    here.cache.set_ceilings(ceilings, pools)
+    here.cache.inputs.set_ceilings(ceilings, pools)
     for _ in range(2):
         assert (here.snapshot().ceilings, here.snapshot().pools) == (ceilings, pools)
 
 
 def test_where_nobody_arbitrates_such_objects_are_ignored() -> None:
     here = World(of.consumer(spec={"weight": 0}), make.pod(spec=OTHERS), make.pod("b", node="n1"), of.volume_claim())
-    here.cache.replace("Bucket", [make.read(of.bucket(spec={"weight": 0}))])
+    here.cache.intake.replace("Bucket", [make.read(of.bucket(spec={"weight": 0}))])
 
     assert here.cache.arbitration() == Arbitration({}, {})
     snapshot = here.snapshot()
@@ -375,7 +378,7 @@ def test_where_nobody_arbitrates_such_objects_are_ignored() -> None:
 # Whatever happens
 
 
-def recounted(tasks: Mapping[str, Task], cache: Cache, fits: Any) -> tuple[dict[str, int], ...]:
+def recounted(tasks: Mapping[str, Task], cache: Mirror, fits: Any) -> tuple[dict[str, int], ...]:
     """What pods hold, leave and wait for, counted one by one."""
     held: dict[str, int] = {}
     leaving: dict[str, int] = {}
@@ -402,7 +405,7 @@ def is_counted_as(known: Task | None, task: Task) -> bool:
     return msgspec.structs.astuple(msgspec.structs.replace(known, gated=True)) == msgspec.structs.astuple(task)
 
 
-def check(cache: Cache) -> None:
+def check(cache: Mirror) -> None:
     """What is published is what counting again gives."""
     snapshot = cache.snapshot(0.0)
     known = cache.arbitration()
@@ -422,7 +425,7 @@ def check(cache: Cache) -> None:
         assert published(snapshot, namespace) == cache.held(namespace) == kept
 
 
-def parties_view(cache: Cache) -> dict[str, Any]:
+def parties_view(cache: Mirror) -> dict[str, Any]:
     """What is divided and among whom as plain values."""
     known = cache.arbitration()
     return {
@@ -456,10 +459,13 @@ def test_whatever_happens_the_books_are_those_of_what_is_there(
     stream: tuple[list[Any], list[Fields]], more: list[tuple[str, Fields]], data: st.DataObject
 ) -> None:
     events, objects = stream
-    cache, off = Cache(frozenset({"volcano"}), arbitrating=True), Cache(frozenset({"volcano"}))
+    cache, off = (
+        Mirror(MirrorSettings(frozenset({"volcano"}), arbitrating=True)),
+        Mirror(MirrorSettings(frozenset({"volcano"}))),
+    )
     for type, kind, fields in events:
-        cache.apply(kind, type, make.read(fields))
-        off.apply(kind, type, make.read(fields))
+        cache.intake.apply(kind, type, make.read(fields))
+        off.intake.apply(kind, type, make.read(fields))
         if data.draw(st.booleans(), label="check"):
             check(cache)
         if data.draw(sometimes, label="assume"):
@@ -469,23 +475,23 @@ def test_whatever_happens_the_books_are_those_of_what_is_there(
             check(cache)
     assert view(cache.snapshot(0.0)) == view(off.snapshot(0.0)), "arbitration disturbs nothing else"
     for number in range(4):
-        cache.forget(f"uid-p{number}")
+        cache.assumptions.forget(f"uid-p{number}")
     take_back(cache)
     there = {(fields["kind"], fields["metadata"]["name"]): fields for fields in objects}
     for type, fields in more:
-        cache.apply(fields["kind"], type, make.read(fields))
+        cache.intake.apply(fields["kind"], type, make.read(fields))
         identity = fields["kind"], fields["metadata"]["name"]
         there.pop(identity, None)
         if type != "DELETED":
             there[identity] = fields
     check(cache)
-    fresh = Cache(frozenset({"volcano"}), arbitrating=True)
+    fresh = Mirror(MirrorSettings(frozenset({"volcano"}), arbitrating=True))
     for kind in wire.KINDS:
-        fresh.replace(kind, [make.read(fields) for fields in there.values() if fields["kind"] == kind])
+        fresh.intake.replace(kind, [make.read(fields) for fields in there.values() if fields["kind"] == kind])
     check(fresh)
     assert parties_view(cache) == parties_view(fresh)
     for kind in wire.KINDS:
-        cache.replace(kind, [])
+        cache.intake.replace(kind, [])
     cache.snapshot(0.0)
     assert cache.arbitration().parties == cache.arbitration().buckets == {}
     assert {name for name, size in cache.describe().items() if size} <= {"shapes", "snapshots"}

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.mirror import arbitrated as of
 from tests.support import builders as make
 from tests.support.examples import examples
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.amounts.counted import CLAIMS, STORAGE, of_class
 from vsched.model.arbitration.records import NamespaceAccount
 
@@ -21,10 +22,10 @@ LOCAL = of.storage_class("local", "kubernetes.io/no-provisioner")
 GOLD, TIN = of_class("gold", STORAGE), of_class("local", STORAGE)
 
 
-def fed(*objects: Fields) -> Cache:
-    cache = Cache(frozenset(), arbitrating=True)
+def fed(*objects: Fields) -> Mirror:
+    cache = Mirror(MirrorSettings(frozenset(), arbitrating=True))
     for fields in objects:
-        cache.apply(fields["kind"], "ADDED", make.read(fields))
+        cache.intake.apply(fields["kind"], "ADDED", make.read(fields))
     return cache
 
 
@@ -32,7 +33,7 @@ def totals(*objects: Fields) -> dict[str, int]:
     return dict(fed(*objects).arbitration().storage)
 
 
-def party(cache: Cache, namespace: str = "ns") -> NamespaceAccount:
+def party(cache: Mirror, namespace: str = "ns") -> NamespaceAccount:
     return cache.arbitration().parties[namespace]
 
 
@@ -97,7 +98,7 @@ def test_what_claims_of_a_namespace_count() -> None:
     assert found.requested == found.kept
     assert found.kept == {STORAGE: 3 * GIB, CLAIMS: 2, GOLD: 2 * GIB, claims: 1}
     assert party(cache, "other").held == {STORAGE: 8 * GIB, CLAIMS: 1}
-    cache.replace("PersistentVolumeClaim", [make.read(of.volume_claim("a", "3Gi"))])
+    cache.intake.replace("PersistentVolumeClaim", [make.read(of.volume_claim("a", "3Gi"))])
     assert dict(cache.arbitration().parties).keys() == {"ns"}
     assert party(cache).held == {STORAGE: 3 * GIB, CLAIMS: 1}
 
@@ -138,7 +139,7 @@ def test_a_claim_whose_counted_part_stays_changes_no_account() -> None:
     cache = fed(of.volume_claim("a", "1Gi"))
     before = cache.arbitration()
     selected = {"annotations": {"volume.kubernetes.io/selected-node": "n1"}}
-    cache.apply("PersistentVolumeClaim", "MODIFIED", make.read(of.volume_claim("a", "1Gi", metadata=selected)))
+    cache.intake.apply("PersistentVolumeClaim", "MODIFIED", make.read(of.volume_claim("a", "1Gi", metadata=selected)))
     assert cache.arbitration() is before
 
 
@@ -171,9 +172,9 @@ stored = st.one_of(
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["MODIFIED", "MODIFIED", "DELETED"]), stored), max_size=20))
 def test_whatever_comes_and_goes_the_books_are_those_of_what_is_there(events: list[tuple[str, Fields]]) -> None:
-    cache, there = Cache(frozenset(), arbitrating=True), {}
+    cache, there = Mirror(MirrorSettings(frozenset(), arbitrating=True)), {}
     for type, fields in events:
-        cache.apply(fields["kind"], type, make.read(fields))
+        cache.intake.apply(fields["kind"], type, make.read(fields))
         identity: tuple[str, Any] = fields["kind"], fields["metadata"]["name"]
         there.pop(identity, None)
         if type != "DELETED":

@@ -14,7 +14,6 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.framework.cycle import run_cycle
 from vsched.framework.words import jobs as jobs_words
 from vsched.mirror.awaiting_columns import AT_ONCE
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.bounds import (
     ADDED_LABELS_MAX,
     CONTAINERS_MAX,
@@ -35,6 +34,7 @@ from vsched.mirror.ingest.bounds import (
     VALUES_MAX,
 )
 from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.wire import words as wire_words
 from vsched.model import words as model_words
 from vsched.settings.built_in import REGISTRY
@@ -44,11 +44,11 @@ TERMS = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExec
 CHOICE = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 
 
-def tell(cache: Cache, manifest: Manifest, type: str = "ADDED") -> None:
-    cache.apply(manifest["kind"], type, make.read(manifest))
+def tell(cache: Mirror, manifest: Manifest, type: str = "ADDED") -> None:
+    cache.intake.apply(manifest["kind"], type, make.read(manifest))
 
 
-def told(cache: Cache) -> list[str]:
+def told(cache: Mirror) -> list[str]:
     """Why objects are left out, and why pods wait whatever room there is."""
     pods = (task for job in cache.snapshot(NOW).jobs.values() for task in job.pending.values())
     waits = [f"Pod {task.key}: {task.unsupported}" for task in pods if task.unsupported]
@@ -229,7 +229,7 @@ def test_a_pod_on_a_node_that_has_too_many_containers_takes_its_room_however_oft
     placed["spec"]["nodeName"], placed["status"]["phase"] = "n1", "Running"
     for number in range(3):
         placed["metadata"]["labels"] = {"app": str(number)}
-        cache.apply("Pod", "MODIFIED", make.read(placed))
+        cache.intake.apply("Pod", "MODIFIED", make.read(placed))
         assert cache.snapshot(NOW).nodes.idle[0].tolist() == [49_000]
 
 
@@ -265,11 +265,11 @@ def test_a_pod_is_not_left_out_for_labels_that_it_gets_with_its_node() -> None:
 # -- resources that nobody offers -----------------------------------------------------------------------------------
 
 
-def waiting(cache: Cache, now: float = NOW) -> list[str]:
+def waiting(cache: Mirror, now: float = NOW) -> list[str]:
     return sorted(task.name for job in cache.snapshot(now).jobs.values() for task in job.pending.values())
 
 
-def crowded() -> Cache:
+def crowded() -> Mirror:
     """Two pods ask for as many resources that nobody offers as there may be, and a third for one more."""
     cache = mirror(manifests("node n1 cpu=4"))
     for name in ("first", "second"):
@@ -331,7 +331,7 @@ def broken_on_a_node(resource: str) -> Manifest:
     return make.pod("broken", node="n1", spec=asks, metadata=says)
 
 
-def requested(cache: Cache, now: float) -> dict[str, int]:
+def requested(cache: Mirror, now: float) -> dict[str, int]:
     """What the pods of a node request by the name of the resource."""
     snapshot = cache.snapshot(now)
     amounts = snapshot.nodes.requested[:, snapshot.nodes.statics.row["n1"]].tolist()

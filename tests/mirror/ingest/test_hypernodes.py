@@ -150,10 +150,10 @@ def test_the_catalogue_is_the_same_while_nothing_but_statuses_changes() -> None:
 
 def test_why_none_can_be_read() -> None:
     watch = Watch()
-    watch.cache.set_unread("HyperNode", "403: forbidden")
+    watch.cache.intake.set_unread("HyperNode", "403: forbidden")
     assert watch.wakes == 1
     assert watch.cache.snapshot(0.0).topology.problem == "403: forbidden"
-    watch.cache.set_unread("HyperNode", "")
+    watch.cache.intake.set_unread("HyperNode", "")
     assert watch.cache.snapshot(0.0).topology.problem == ""
 
 

@@ -28,7 +28,7 @@ def settled(budget: DisruptionBudget, *, binds: tuple[str, ...] = (), evicts: tu
     cache = mirror(manifests(CLUSTER), arbitrating=True)
     cache.snapshot(NOW)
     tasks = {task.key: task for party in cache.arbitration().parties.values() for task in party.tasks.values()}
-    cache._budgets.put("x", "x/b", budget)
+    cache.stores.budgets.put("x", "x/b", budget)
     report = CycleReport(
         binds=tuple(Bind(one.uid, one.namespace, one.name, "n1", one.job) for one in map(tasks.__getitem__, binds)),
         evictions=tuple(
@@ -91,7 +91,7 @@ class Deciding:
 
     def evict(self, *uids: str) -> None:
         tasks = [found for uid in uids if (found := self.cache.task(uid)) is not None]
-        self.cache.assume(
+        self.cache.assumptions.assume(
             CycleReport(
                 evictions=tuple(
                     Evict(one.uid, one.namespace, one.name, one.node, one.job, "reclaim", "") for one in tasks
@@ -101,7 +101,7 @@ class Deciding:
 
     def say(self, line: str, type: str = "MODIFIED") -> None:
         for found in manifests(line):
-            self.cache.apply(found["kind"], type, wire.decode(found["kind"], orjson.dumps(found)))
+            self.cache.intake.apply(found["kind"], type, wire.decode(found["kind"], orjson.dumps(found)))
 
     def left(self, later: float = 0.0) -> list[int]:
         return [budget.allowed for budget in self.cache.snapshot(NOW + later).budgets.get("x", ())]
@@ -129,7 +129,7 @@ def test_a_status_that_does_not_know_of_an_eviction_yet_does_not_make_room_for_a
 def test_an_eviction_that_is_refused_uses_nothing_up() -> None:
     found = Deciding()
     found.evict("x/a.0")
-    found.cache.forget("x/a.0")
+    found.cache.assumptions.forget("x/a.0")
     assert found.left() == [2]
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from tests.support.plans import manifests, mirror
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 
 CLASSES = "class low 5\nclass ten 10\nclass high 1000"
 
 
-def job_priority(cache: Cache, key: str) -> int:
+def job_priority(cache: Mirror, key: str) -> int:
     return cache.snapshot(0.0).jobs[key].priority
 
 
@@ -59,12 +59,12 @@ def test_a_changed_class_counts_from_the_next_cycle() -> None:
     before = cache.snapshot(0.0)
     seen = (before.priority_range, before.queues["q"].priority, before.jobs["ns/a"].priority)
     changed = wire.PriorityClass(metadata=wire.Metadata(name="ten", resource_version="9"), value=30)
-    cache.apply("PriorityClass", "MODIFIED", changed)
+    cache.intake.apply("PriorityClass", "MODIFIED", changed)
     after = cache.snapshot(1.0)
 
     assert seen == ((0, 10), 10, 10)
     assert (after.priority_range, after.queues["q"].priority, after.jobs["ns/a"].priority) == ((0, 30), 30, 30)
 
-    cache.apply("PriorityClass", "DELETED", changed)
+    cache.intake.apply("PriorityClass", "DELETED", changed)
     gone = cache.snapshot(2.0)
     assert (gone.priority_range, gone.queues["q"].priority, gone.jobs["ns/a"].priority) == ((0, 0), 0, 0)

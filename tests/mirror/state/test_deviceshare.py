@@ -33,7 +33,7 @@ def held(world: World, node: str = "n1") -> list[tuple[str, str, bool]]:
 
 def bind(world: World, fields: Obj) -> None:
     uid = fields["metadata"]["uid"]
-    world.cache.assume(CycleReport(binds=(Bind(uid, "ns", "p", "n1", "ns/pg", None, ((IDS, TEXT),)),)))
+    world.cache.assumptions.assume(CycleReport(binds=(Bind(uid, "ns", "p", "n1", "ns/pg", None, ((IDS, TEXT),)),)))
 
 
 def test_without_devices_and_pods_that_hold_some_nothing_is_shown() -> None:
@@ -61,7 +61,7 @@ def test_an_assumed_binding_holds_devices_until_it_fails() -> None:
     world, found = World(vgpu_node("n1", devices(1)), pod()), pod()
     bind(world, found)
     assert held(world) == [("ns/p", "GPU-0", False)]
-    world.cache.forget(found["metadata"]["uid"])
+    world.cache.assumptions.forget(found["metadata"]["uid"])
     assert held(world) == []
 
 
@@ -76,7 +76,7 @@ def test_a_pod_that_is_evicted_is_leaving() -> None:
     found = pod(node="n1", **{IDS: TEXT})
     world = World(vgpu_node("n1", devices(1)), make.merged(found, {"status": {"phase": "Running"}}))
     uid = found["metadata"]["uid"]
-    world.cache.assume(CycleReport(evictions=(Evict(uid, "ns", "p", "n1", "", "reclaim", "ns/other"),)))
+    world.cache.assumptions.assume(CycleReport(evictions=(Evict(uid, "ns", "p", "n1", "", "reclaim", "ns/other"),)))
     assert held(world) == [("ns/p", "GPU-0", True)]
 
 
@@ -123,8 +123,8 @@ def test_geometries_are_shown_with_the_devices() -> None:
     world = World(vgpu_node("n1", devices(1)))
     assert world.snapshot().device_shares.geometries == DEFAULT_GEOMETRIES
     wakes = world.wakes
-    assert world.cache.use_divisions(UNKNOWN_DIVISIONS)
+    assert world.cache.inputs.use_divisions(UNKNOWN_DIVISIONS)
     assert world.snapshot().device_shares.geometries == ()
-    assert not world.cache.use_divisions(UNKNOWN_DIVISIONS), "nothing new"
+    assert not world.cache.inputs.use_divisions(UNKNOWN_DIVISIONS), "nothing new"
     assert world.wakes == wakes + 1
     assert world.snapshot().device_shares is world.snapshot().device_shares

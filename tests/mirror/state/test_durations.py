@@ -88,7 +88,7 @@ def test_a_pod_is_learnt_from_once_however_often_it_is_seen_again() -> None:
     assert cache.snapshot(NOW).learnt["default/x/a"].seconds == (60.0,)
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(objects))
     for kind, found in decoded.objects.items():
-        cache.replace(kind, found)
+        cache.intake.replace(kind, found)
     assert cache.snapshot(NOW).learnt["default/x/a"].seconds == (60.0,)
 
 

@@ -39,7 +39,7 @@ def listed(seen: Seen, kinds: Sequence[str]) -> None:
     seen.version = 0
     found = [seen.read(obj) for obj in everything()]
     for kind in kinds:
-        seen.cache.replace(kind, [each for name, each in found if name == kind])
+        seen.cache.intake.replace(kind, [each for name, each in found if name == kind])
 
 
 @pytest.mark.parametrize(("before", "after"), [*pairwise([*TABLES, "the built-in one", "none"])])
@@ -49,8 +49,8 @@ def test_after_the_lists_that_are_asked_for_it_is_as_with_the_new_table_from_the
     seen.tell(*everything())
     seen.gangs()
     seen.workloads = table(TABLES[after])
-    followed = {kind.id for kind in seen.cache.workloads.followed}
-    again = seen.cache.use_workloads(seen.workloads)
+    followed = {kind.id for kind in seen.cache.intake.workloads.followed}
+    again = seen.cache.intake.use_workloads(seen.workloads)
     listed(seen, sorted({*again, *({kind.id for kind in seen.workloads.followed} - followed)}))
     assert (seen.gangs(), seen.waiting(), seen.sizes()) == (fresh.gangs(), fresh.waiting(), fresh.sizes())
 
@@ -62,7 +62,7 @@ def test_until_then_gangs_of_kinds_that_stay_are_what_they_were() -> None:
     built_in = built_in_table()
     ray = msgspec.structs.replace(built_in.by_id["RayCluster.ray.io"], minimum=2)
     others = tuple(kind for kind in built_in.kinds if kind.id != ray.id)
-    assert seen.cache.use_workloads(WorkloadTable((ray, *others))) == {ray.id}, "no pod has to be read again"
+    assert seen.cache.intake.use_workloads(WorkloadTable((ray, *others))) == {ray.id}, "no pod has to be read again"
     assert seen.gangs() == before
     listed(seen, [ray.id])
     assert seen.gangs()["raycluster-lab"] == (2, {}, 5)

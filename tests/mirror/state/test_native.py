@@ -17,12 +17,13 @@ from tests.support.views import view
 from vsched.errors import BadObject
 from vsched.framework.cycle import run_cycle
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.native import native_record_of
 from vsched.mirror.ingest.words import fields as fields_words
 from vsched.mirror.ingest.words import groups as groups_words
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.state import words as state_words
 from vsched.mirror.state.native.subgroups import sub_groups_of
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.frozen import freeze
@@ -74,19 +75,19 @@ def pod(name: str = "p", of: str = "g", metadata: Fields | None = None, **spec: 
     return make.pod(name, metadata=metadata or {}, spec={"schedulingGroup": {"podGroupName": of}, **spec})
 
 
-def tell(cache: Cache, fields: Fields, type: str = "ADDED") -> None:
+def tell(cache: Mirror, fields: Fields, type: str = "ADDED") -> None:
     kind = wire.kind_of(fields.get("apiVersion", ""), fields["kind"])
-    cache.apply(kind, type, wire.read(kind, msgspec.json.encode(fields)))
+    cache.intake.apply(kind, type, wire.read(kind, msgspec.json.encode(fields)))
 
 
-def mirror(*objects: Fields) -> Cache:
-    cache = Cache(frozenset({"volcano"}))
+def mirror(*objects: Fields) -> Mirror:
+    cache = Mirror(MirrorSettings(frozenset({"volcano"})))
     for fields in objects:
         tell(cache, fields)
     return cache
 
 
-def spec_of(cache: Cache, key: str = KEY) -> JobSpec:
+def spec_of(cache: Mirror, key: str = KEY) -> JobSpec:
     return cache.snapshot(0.0).jobs[key].spec
 
 
@@ -542,7 +543,7 @@ TEMPLATE, NAMED = {"name": "gpu", "resourceClaimTemplateName": "t"}, {"name": "g
 MADE = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "made"}]}
 
 
-def shared_with(cache: Cache) -> list[str]:
+def shared_with(cache: Mirror) -> list[str]:
     """The group of each claim of the pod."""
     (task,) = cache.snapshot(0.0).jobs[KEY].tasks.values()
     assert task.claims is not None

@@ -55,25 +55,25 @@ def test_a_reading_is_a_reason_to_decide_and_no_reading_is_the_end_of_it() -> No
     watch = Watch()
     watch.tell(make.node("n1"))
     wakes = watch.wakes
-    watch.cache.use(reading(START, "n1"))
+    watch.cache.inputs.use(reading(START, "n1"))
     assert watch.wakes == wakes + 1
     assert cpu(watch) == [50.0]
 
-    watch.cache.use(None)
+    watch.cache.inputs.use(None)
     assert watch.cache.snapshot(START).nodes.usage is None
 
 
 def test_a_node_that_comes_later_is_unknown_until_the_next_reading_and_rows_stay_right() -> None:
     watch = Watch()
     watch.tell(make.node("n2"))
-    watch.cache.use(reading(START, "n2"))
+    watch.cache.inputs.use(reading(START, "n2"))
     watch.tell(running("p", "n2"))
     assert (cpu(watch), young(watch)) == ([50.0], [(0, START)])
 
     watch.tell(make.node("n1"))
     np.testing.assert_array_equal(cpu(watch), [np.nan, 50.0])
     assert young(watch) == [(1, START)]
-    watch.cache.use(reading(START + 30, "n1", "n2"))
+    watch.cache.inputs.use(reading(START + 30, "n1", "n2"))
     assert cpu(watch) == [50.0, 50.0]
     watch.tell(make.node("n2"), "DELETED")
     assert (cpu(watch), young(watch)) == ([50.0], [])
@@ -84,7 +84,7 @@ def test_a_node_that_comes_later_is_unknown_until_the_next_reading_and_rows_stay
 def test_a_table_that_nothing_changed_is_the_same_one() -> None:
     watch = Watch()
     watch.tell(make.node("n1"))
-    watch.cache.use(reading(START, "n1"))
+    watch.cache.inputs.use(reading(START, "n1"))
     before = table_of(watch)
 
     watch.tell(make.pod("waiting"))
@@ -116,7 +116,7 @@ def test_who_is_young(pod: make.Fields, expected: list[float], first: bool) -> N
     watch.tell(make.node("n1"))
     if first:
         watch.tell(pod)
-    watch.cache.use(reading(START, "n1"))
+    watch.cache.inputs.use(reading(START, "n1"))
     if not first:
         watch.tell(pod)
 
@@ -127,7 +127,7 @@ def test_the_longest_period_says_how_long_a_pod_is_young() -> None:
     watch = Watch()
     watch.tell(make.node("n1"))
     watch.tell(running("p", started="2023-11-14T21:13:20Z"))
-    watch.cache.use(reading(START, "n1", period="1h"))
+    watch.cache.inputs.use(reading(START, "n1", period="1h"))
 
     assert young(watch) == [(0, START - 3600)]
 
@@ -137,21 +137,21 @@ def test_a_pod_is_young_from_its_binding_until_the_figures_have_it() -> None:
     watch.tell(make.node("n1"))
     watch.tell(make.pod_group("pg"))
     watch.tell(make.pod("p", group="pg"))
-    watch.cache.use(reading(START, "n1"))
+    watch.cache.inputs.use(reading(START, "n1"))
     watch.cache.snapshot(START)
     bind = Bind("uid-p", "ns", "p", "n1", "ns/pg")
 
-    watch.cache.assume(CycleReport(binds=(bind,)))
+    watch.cache.assumptions.assume(CycleReport(binds=(bind,)))
     assert young(watch) == [(0, np.inf)]
-    watch.cache.forget("uid-p")
+    watch.cache.assumptions.forget("uid-p")
     assert young(watch) == []
-    watch.cache.assume(CycleReport(binds=(bind,)))
+    watch.cache.assumptions.assume(CycleReport(binds=(bind,)))
     watch.tell(running("p", group="pg"))
     assert young(watch) == [(0, START)]
     assert watch.cache.describe()["young_tasks"] == 1
-    watch.cache.use(reading(START + 599, "n1"))
+    watch.cache.inputs.use(reading(START + 599, "n1"))
     assert young(watch) == [(0, START)]
-    watch.cache.use(reading(START + 600, "n1"))
+    watch.cache.inputs.use(reading(START + 600, "n1"))
     assert (young(watch), watch.cache.describe()["young_tasks"]) == ([], 0)
 
 
@@ -160,9 +160,9 @@ def test_what_a_plan_has_bound_runs_from_then_on() -> None:
     watch.tell(make.node("n1"))
     watch.tell(make.pod_group("pg"))
     watch.tell(make.pod("p", group="pg"))
-    watch.cache.use(reading(START, "n1"))
+    watch.cache.inputs.use(reading(START, "n1"))
     watch.cache.snapshot(START)
-    watch.cache.settle(CycleReport(binds=(Bind("uid-p", "ns", "p", "n1", "ns/pg"),)))
+    watch.cache.assumptions.settle(CycleReport(binds=(Bind("uid-p", "ns", "p", "n1", "ns/pg"),)), START)
 
     assert young(watch) == [(0, START)]
 
@@ -206,14 +206,14 @@ def test_in_whatever_order_things_come_the_mirror_is_what_a_fresh_list_gives(
             case "reading":
                 taken += seconds
                 last = reading(taken, *(f"n{one}" for one in range(1, number + 1)))
-                watch.cache.use(last)
+                watch.cache.inputs.use(last)
             case _:
                 watch.cache.snapshot(taken)
     if last is None:
         assert watch.cache.snapshot(taken).nodes.usage is None
         return
     fresh = Watch()
-    fresh.cache.use(last)
+    fresh.cache.inputs.use(last)
     for fields in kept.values():
         fresh.tell(fields)
     assert young(watch) == young(fresh)

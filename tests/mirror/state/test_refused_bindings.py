@@ -84,7 +84,7 @@ class World:
     def session(self, seconds: float = 0.1) -> CycleReport:
         self.now += seconds
         report = run_cycle(self.cache.snapshot(self.now), self.policy, REGISTRY)
-        self.cache.assume(report)
+        self.cache.assumptions.assume(report)
         return report
 
     def nodes(self, report: CycleReport) -> dict[str, str]:
@@ -94,16 +94,16 @@ class World:
         """Admission refuses these bindings; ``for_good``: the pods keep their nodes, as they do while they wait."""
         for bind in report.binds:
             if bind.name.startswith(name):
-                self.cache.binding_refused(bind.uid, f"on {bind.node}: not for such pods", bind.node)
+                self.cache.assumptions.binding_refused(bind.uid, f"on {bind.node}: not for such pods", bind.node)
                 if not for_good:
-                    self.cache.forget(bind.uid)
+                    self.cache.assumptions.forget(bind.uid)
 
     def find(self, kind: str, name: str) -> Manifest:
         return next(one for one in self.objects if (one["kind"], one["metadata"]["name"]) == (kind, name))
 
     def tell(self, found: Manifest, change: Manifest) -> None:
         version = {"metadata": {"resourceVersion": "9"}}
-        self.cache.apply(found["kind"], "MODIFIED", make.read(make.merged(make.merged(found, change), version)))
+        self.cache.intake.apply(found["kind"], "MODIFIED", make.read(make.merged(make.merged(found, change), version)))
 
 
 TWO_NODES = """
@@ -170,7 +170,7 @@ def test_nobody_is_evicted_on_a_node_that_admission_refuses(action: str, refused
     )
     (high,) = world.cache.snapshot(world.now).jobs["ns/high"].tasks
     if refused:
-        world.cache.binding_refused(high, "on n1: not for such pods", "n1")
+        world.cache.assumptions.binding_refused(high, "on n1: not for such pods", "n1")
     assert len(world.session().evictions) == (0 if refused else 1)
 
 
@@ -184,7 +184,7 @@ def _node_relabelled(world: World) -> None:
 
 def _node_made_anew(world: World) -> None:
     node = world.find("Node", "n1")
-    world.cache.apply("Node", "DELETED", make.read(node))
+    world.cache.intake.apply("Node", "DELETED", make.read(node))
     world.tell(node, {})
 
 
@@ -225,7 +225,7 @@ def test_nothing_is_left_of_a_refusal_once_the_pod_is_bound_elsewhere() -> None:
     before = world.cache.snapshot(NOW).jobs["ns/g"].tasks
     world.refuse(world.session())
     (bind,) = world.session().binds
-    world.cache.binding_settled(bind.uid)
+    world.cache.assumptions.binding_settled(bind.uid)
     (task,) = world.cache.snapshot(world.now).jobs["ns/g"].tasks.values()
     assert task.shape is before[task.uid].shape
     assert not world.cache.snapshot(world.now).setbacks

@@ -11,9 +11,9 @@ from tests.support.plans import NOW, manifests, mirror, policy_of
 from tests.support.zones import DECISION, report, volcano_report
 from vsched.framework.cycle import run_cycle
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
 from vsched.mirror.state.zones import ZoneStore
 from vsched.mirror.whatif.editor import ClusterEditor
+from vsched.mirror.whatif.paper import PaperMirror
 from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.nodes.zones import NO_ZONES, ZonedPod
 from vsched.settings.built_in import REGISTRY
@@ -24,11 +24,11 @@ LIMITS = "memory=1Gi limits=cpu:2,memory:1Gi"
 TEXT = f"node n1 cpu=8\nnode n2 cpu=8\njob ns/j min=1\npods ns/j 1 cpu=2 {LIMITS}"
 
 
-def cache(*reports: Obj, text: str = TEXT) -> Cache:
+def cache(*reports: Obj, text: str = TEXT) -> PaperMirror:
     return mirror([*manifests(text), *reports])
 
 
-def pods(found: Cache, node: str = "n1") -> tuple[ZonedPod, ...]:
+def pods(found: PaperMirror, node: str = "n1") -> tuple[ZonedPod, ...]:
     return found.snapshot(NOW).zones.pods.get(node, ())
 
 
@@ -40,10 +40,10 @@ def test_a_binding_that_is_assumed_holds_what_was_decided_until_it_fails() -> No
     found = cache(report("n1", "4", "4"))
     before = found.snapshot(NOW)
     assert before.zones.pods == {}
-    found.assume(run_cycle(before, AWARE, REGISTRY))
+    found.assumptions.assume(run_cycle(before, AWARE, REGISTRY))
 
     assert [(pod.name, pod.running, pod.shares) for pod in pods(found)] == [("ns/j.0", False, ((0, (("cpu", 2000),)),))]
-    found.forget("ns/j.0")
+    found.assumptions.forget("ns/j.0")
     assert pods(found) == ()
 
 
@@ -52,16 +52,16 @@ def test_a_pod_on_a_node_holds_what_its_annotation_says_until_it_is_gone() -> No
     found = cache(report("n1", "4", "4"), text=f"{TEXT} on=n1 {DECISION}={decision}")
 
     assert [(pod.running, pod.shares) for pod in pods(found)] == [(True, ((1, (("cpu", 2000),)),))]
-    found.replace("Pod", [])
+    found.intake.replace("Pod", [])
     assert pods(found) == ()
 
 
 def test_of_two_reports_on_a_node_the_first_kind_counts_as_long_as_it_is_there() -> None:
     found = cache(report("n1", "1", "1"), volcano_report("n1", "0-3", dict.fromkeys(range(4), 0)))
     assert len(found.snapshot(NOW).zones.nodes["n1"].zones) == 2
-    found.replace("NodeResourceTopology", [])
+    found.intake.replace("NodeResourceTopology", [])
     assert len(found.snapshot(NOW).zones.nodes["n1"].zones) == 1
-    found.replace("Numatopology", [])
+    found.intake.replace("Numatopology", [])
     assert found.snapshot(NOW).zones is NO_ZONES
 
 

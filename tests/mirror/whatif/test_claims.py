@@ -35,7 +35,8 @@ from tests.support.volumes import (
     volume,
 )
 from vsched.explain.edits.nodes import AddNodes
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
@@ -109,7 +110,7 @@ def editor(*more: Fields) -> ClusterEditor:
     return ClusterEditor(freeze(mirror([*WORLD, *more]).snapshot(NOW)), OUR_NAMES)
 
 
-def seen(found: Cache) -> ClaimCatalogue:
+def seen(found: Mirror) -> ClaimCatalogue:
     return found.snapshot(NOW).claims
 
 
@@ -131,7 +132,7 @@ def plain(value: Any) -> Any:
     return value.uid if isinstance(value, Task) else value
 
 
-def bound(found: Cache, name: str, at: str, plan: ClaimPlan) -> Bind:
+def bound(found: Mirror, name: str, at: str, plan: ClaimPlan) -> Bind:
     """The decision to bind a pod, with this plan for its claims."""
     task = found.task(f"uid-{name}")
     assert task is not None, name
@@ -305,10 +306,10 @@ def test_a_node_goes_with_its_devices() -> None:
 
 
 def on_paper(*manifests: Fields) -> PaperMirror:
-    cluster = PaperMirror(frozenset(OUR_NAMES), open_without_state=True)
+    cluster = PaperMirror(MirrorSettings(frozenset(OUR_NAMES), open_without_state=True))
     decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate([*WORLD, *manifests]))
     for kind, objects in decoded.objects.items():
-        cluster.replace(kind, objects)
+        cluster.intake.replace(kind, objects)
     assert not cluster.broken, cluster.broken
     return cluster
 

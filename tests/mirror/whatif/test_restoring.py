@@ -19,9 +19,9 @@ from tests.support.seen import placed
 from tests.support.views import view
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
 from vsched.mirror.state import words
 from vsched.mirror.whatif.editor import ClusterEditor
+from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.amounts.resources import CPU
 from vsched.model.arbitration.records import Ceiling, PoolLimits
@@ -52,9 +52,9 @@ def lent(objects: list[Manifest], seed: int) -> list[Manifest]:
     return objects
 
 
-def cache_of(text: str, seed: int = 0, *, arbitrating: bool = False) -> Cache:
+def cache_of(text: str, seed: int = 0, *, arbitrating: bool = False) -> PaperMirror:
     cache = mirror(lent(manifests(text), seed) if seed else manifests(text), arbitrating=arbitrating)
-    cache.use(reading(text))
+    cache.inputs.use(reading(text))
     return cache
 
 
@@ -99,7 +99,7 @@ def test_it_decides_the_same_by_what_nodes_really_use(text: str, seed: int, name
 def test_it_keeps_to_the_ceilings_of_namespaces(text: str, seed: int, most: int, together: int) -> None:
     cache = cache_of(text, seed, arbitrating=True)
     ceilings = {"x": Ceiling({CPU: most * 1000}, pools=("area",)), "y": Ceiling({}, pools=("area",))}
-    cache.set_ceilings(ceilings, {"area": PoolLimits({CPU: together * 1000})})
+    cache.inputs.set_ceilings(ceilings, {"area": PoolLimits({CPU: together * 1000})})
     snapshot, policy = freeze(cache.snapshot(NOW)), DEFAULT_POLICY.with_plugin(ALLOCATION)
     again = restored_view(snapshot)
     assert {name: dict(held) for name, held in again.held.items()} == snapshot.held
@@ -110,7 +110,7 @@ def test_it_keeps_to_the_ceilings_of_namespaces(text: str, seed: int, most: int,
 @given(clusters.contended(), st.integers(0, 3))
 def test_what_namespaces_hold_follows_what_comes_true(text: str, seed: int) -> None:
     cache = cache_of(text, seed, arbitrating=True)
-    cache.set_ceilings({"x": Ceiling({})}, {})
+    cache.inputs.set_ceilings({"x": Ceiling({})}, {})
     snapshot, policy = freeze(cache.snapshot(NOW)), DEFAULT_POLICY.with_plugin(ALLOCATION)
     again, report = ClusterEditor(snapshot, OUR_NAMES), decided(snapshot, policy)
     for each in (cache, again):
@@ -280,7 +280,7 @@ def test_the_default_queue_is_made_up_only_where_there_is_no_object_that_cannot_
     broken = mirror(objects)
     wire_queue = manifests("queue default weight=0")
     decoded = decode_manifests((Origin("text", "1"), found) for found in wire_queue)
-    broken.replace("Queue", decoded.objects["Queue"])
+    broken.intake.replace("Queue", decoded.objects["Queue"])
     assert "default" not in broken.snapshot(NOW).queues
     again = ClusterEditor(freeze(broken.snapshot(NOW)), OUR_NAMES)
     assert "default" not in again.snapshot(NOW).queues

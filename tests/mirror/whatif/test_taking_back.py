@@ -81,7 +81,7 @@ EDITS: list[ClusterChange] = [
 
 def origin() -> Snapshot:
     cache = mirror(manifests(WORLD))
-    cache.use(reading(WORLD))
+    cache.inputs.use(reading(WORLD))
     return freeze(cache.snapshot(NOW))
 
 

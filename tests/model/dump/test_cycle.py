@@ -84,7 +84,7 @@ TOPOLOGY = replace(
 def rich() -> Snapshot:
     """A snapshot with something in every field."""
     found = mirror([*manifests(RICH), SERVICE], arbitrating=True)
-    found.use(reading(RICH))
+    found.inputs.use(reading(RICH))
     found.snapshot(NOW - 1.0)
     snapshot = found.snapshot(NOW)
     [holder, _] = snapshot.jobs["x/old"].tasks.values()

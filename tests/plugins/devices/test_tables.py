@@ -13,7 +13,8 @@ from vsched.kernels.deviceshare.table import DeviceTable
 from vsched.lab.fill.objects import SCHEDULER, SharedGpus
 from vsched.lab.trace.files import TraceNode, TracePod
 from vsched.lab.trace.vgpus import IDS
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.wire import decode
 from vsched.model.memo import Memo
 from vsched.plugins.devices.tables import DeviceTables, device_tables
@@ -37,10 +38,10 @@ def shown(tables: DeviceTables) -> object:
     )
 )
 def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -> None:
-    cache, gpus = Cache(frozenset({SCHEDULER}), open_without_state=True), SharedGpus()
+    cache, gpus = Mirror(MirrorSettings(frozenset({SCHEDULER}), open_without_state=True)), SharedGpus()
 
     def apply(kind: str, event: str, found: dict[str, object]) -> None:
-        cache.apply(kind, event, decode(kind, orjson.dumps(found)))
+        cache.intake.apply(kind, event, decode(kind, orjson.dumps(found)))
 
     for node in NODES:
         apply("Node", "ADDED", gpus.node(node))
@@ -78,13 +79,13 @@ def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -
 
 
 def test_a_node_without_devices_that_goes_leaves_those_of_the_others_in_place() -> None:
-    cache, gpus = Cache(frozenset({SCHEDULER}), open_without_state=True), SharedGpus()
+    cache, gpus = Mirror(MirrorSettings(frozenset({SCHEDULER}), open_without_state=True)), SharedGpus()
     plain = decode("Node", orjson.dumps({"metadata": {"name": "m", "uid": "m"}, "spec": {}}))
-    cache.apply("Node", "ADDED", plain)
+    cache.intake.apply("Node", "ADDED", plain)
     for node in NODES:
-        cache.apply("Node", "ADDED", decode("Node", orjson.dumps(gpus.node(node))))
+        cache.intake.apply("Node", "ADDED", decode("Node", orjson.dumps(gpus.node(node))))
     for rows in ([1, 2, 3], [0, 1, 2]):
         snapshot = cache.snapshot(1.0)
         tables = device_tables(snapshot.device_shares, snapshot.nodes, "vgpu")
         assert tables.rows.tolist() == rows == [snapshot.nodes.statics.row[name] for name in tables.found_on]
-        cache.apply("Node", "DELETED", plain)
+        cache.intake.apply("Node", "DELETED", plain)

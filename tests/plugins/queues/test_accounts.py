@@ -98,7 +98,7 @@ def test_another_node_of_the_same_mirror_changes_the_terms() -> None:
     assert sums_of(cache.snapshot(NOW + 1), in_a_tree=True, before=sums) is sums
     [node] = manifests("node n2 cpu=6")
     node["metadata"]["uid"] = "n2"
-    cache.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(node)))
+    cache.intake.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(node)))
     after = sums_of(cache.snapshot(NOW + 2), in_a_tree=True, before=sums)
     assert after.frame.places["other"].terms.limit[0] - sums.frame.places["other"].terms.limit[0] == 6_000
 

@@ -139,9 +139,9 @@ def test_whatever_happens_sessions_begin_with_what_is_in_use(steps: list[tuple[s
             case "gone", dict():
                 seen.delete(what)
             case "bind", str():
-                seen.cache.assume(CycleReport(binds=(Bind(f"uid-{what}", "ns", what, "n1", "ns/a"),)))
+                seen.cache.assumptions.assume(CycleReport(binds=(Bind(f"uid-{what}", "ns", what, "n1", "ns/a"),)))
             case "forget", str():
-                seen.cache.forget(f"uid-{what}")
+                seen.cache.assumptions.forget(f"uid-{what}")
             case "frozen", _:
                 frozen = frozen or freeze(seen.snapshot())
                 assert_as_fresh(frozen)

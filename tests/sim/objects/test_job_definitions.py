@@ -27,7 +27,7 @@ def spec_of(name: str, *below: str) -> Obj:
     found: Obj = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
     for each in below:
         found = found["properties"][each]
-    return found
+    return dict(found)
 
 
 def vcjob(name: str = "train", **spec: Any) -> Obj:
@@ -40,9 +40,18 @@ def vcjob(name: str = "train", **spec: Any) -> Obj:
 
 
 def test_templates_of_jobs_have_the_schema_of_jobs() -> None:
-    job = spec_of("jobs.batch.volcano.sh")
-    assert spec_of("jobtemplates.flow.volcano.sh") == job
-    assert spec_of("cronjobs.batch.volcano.sh", "jobTemplate", "spec") == job
+    specs = [
+        spec_of("jobs.batch.volcano.sh"),
+        spec_of("jobtemplates.flow.volcano.sh"),
+        spec_of("cronjobs.batch.volcano.sh", "jobTemplate", "spec"),
+    ]
+    assert len({spec.pop("description") for spec in specs}) == 3  # what each is the spec of
+    assert specs[0] == specs[1] == specs[2]
+
+
+async def test_containers_of_a_task_may_restart_without_limit(api: Api) -> None:
+    made = await api.made(JOBS, vcjob(tasks=[{**TASK, "maxRetry": -1}]))
+    assert made["spec"]["tasks"][0]["maxRetry"] == -1
 
 
 async def test_a_job_keeps_its_pod_templates_whole_and_has_the_defaults_of_volcano(api: Api) -> None:

@@ -89,7 +89,7 @@ class Scale:
         snapshot = self._cache.snapshot(self._now)
         report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
         frozen = costs.of("freeze (in the session)", lambda: freeze(snapshot))
-        self._cache.assume(report)
+        self._cache.assumptions.assume(report)
         self._outcomes.update(report.jobs)
         seen = FrozenSnapshot(frozen, DEFAULT_POLICY, report, 1)
         places = costs.of("order", lambda: waiting_order(frozen, DEFAULT_POLICY, REGISTRY).positions())
@@ -103,7 +103,7 @@ class Scale:
         running = sorted(key for key, row in shown.jobs.items() if row.ready >= row.min_member)
         for key in self._draw.sample(running, round(ENDING * len(running))):
             for pod in self._pods[key]:
-                self._cache.apply("Pod", "DELETED", pod)
+                self._cache.intake.apply("Pod", "DELETED", pod)
 
 
 def _pods_by_job(objects: list[Manifest]) -> dict[str, list[Any]]:

@@ -111,7 +111,7 @@ class Seen:
         """What there is from now on."""
         decoded = decode_manifests((Origin("text", str(at)), found) for at, found in enumerate(manifests(text)))
         for kind in {*decoded.objects, "PodGroup", "Pod"}:
-            self.cache.replace(kind, decoded.objects.get(kind, []))
+            self.cache.intake.replace(kind, decoded.objects.get(kind, []))
 
     def look(self) -> FrozenSnapshot:
         self._now += 1.0
@@ -131,7 +131,7 @@ def test_figures_of_usage_are_drawn_anew() -> None:
     seen = Seen()
     seen.look()
     before = seen.look()
-    seen.cache.use(Reading(NOW, {"n1": NodeUsage(NOW, {"5m": Figures(63.0)})}))
+    seen.cache.inputs.use(Reading(NOW, {"n1": NodeUsage(NOW, {"5m": Figures(63.0)})}))
     assert not nothing_changed(before, seen.look())
 
 

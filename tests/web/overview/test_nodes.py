@@ -87,7 +87,7 @@ USED: dict[str, tuple[NodeUsage | None, tuple[int | None, int | None]]] = {
 def test_measured_usage(usage: NodeUsage | None, shown: tuple[int | None, int | None]) -> None:
     cache = mirror(manifests("node n1\nnode n2"))
     if usage is not None:
-        cache.use(Reading(NOW, {"n1": usage}))
+        cache.inputs.use(Reading(NOW, {"n1": usage}))
     rows = assemble(look(cache), AROUND).nodes
     assert (rows["n1"].cpu_usage, rows["n1"].memory_usage) == shown
     assert (rows["n2"].cpu_usage, rows["n2"].memory_usage) == (None, None)

@@ -48,7 +48,7 @@ async def watching(
         claiming(cluster, proxy.url, settings=patient) as at,
         asyncio.TaskGroup() as group,
     ):
-        at.cache.on_claim.add(at.gangs.changed)
+        at.cache.events.on_claim.add(at.gangs.changed)
         found = reflectors(at.client, at.cache, {}, lambda statistics: None)
         followed = [found[kind] for kind in kinds]
         tasks = [group.create_task(each.run()) for each in followed]
@@ -99,7 +99,7 @@ async def test_a_first_write_that_was_decided_on_an_old_version_is_followed_by_a
         cluster_with(GPUS, devices.device_class()) as cluster,
         watching(cluster, volumes_only) as (at, requests),
     ):
-        at.cache.apply("ResourceClaim", "ADDED", make.read(at.get(RESOURCE_CLAIMS, "gpus")))
+        at.cache.intake.apply("ResourceClaim", "ADDED", make.read(at.get(RESOURCE_CLAIMS, "gpus")))
         cluster.client.patch(RESOURCE_CLAIMS, NS, "gpus", lambda found: make.merged(found, CHANGED))
         at.submit(at.bind(at.pod(), devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)))
         await until(lambda: not at.gangs.busy)
@@ -176,7 +176,7 @@ async def test_a_class_is_read_once_for_all_gangs_until_it_changes(kinds: Sequen
         before = cluster.client.get(path, "", name)
         assert before is not None
         cluster.client.patch(path, "", name, lambda found: make.merged(found, {"spec": {"config": config}}))
-        await until(lambda: not at.cache.shows("DeviceClass", name, before["metadata"]["resourceVersion"]))
+        await until(lambda: not at.cache.intake.shows("DeviceClass", name, before["metadata"]["resourceVersion"]))
         give(at, 4)
         await until(lambda: not at.gangs.busy)
         assert len(requests[CLASS_PATH]) == again

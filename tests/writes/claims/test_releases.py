@@ -101,11 +101,11 @@ async def test_what_a_gang_is_being_bound_with_stays() -> None:
 async def test_a_release_that_fails_is_no_longer_assumed() -> None:
     async with cluster_with(GPUS, CLASS) as cluster, faulty(cluster.url) as proxy, claiming(cluster, proxy.url) as at:
         reserve(at, "gpus", at.pod())
-        at.cache.apply("ResourceClaim", "ADDED", make.read(at.get(RESOURCE_CLAIMS, "gpus")))
+        at.cache.intake.apply("ResourceClaim", "ADDED", make.read(at.get(RESOURCE_CLAIMS, "gpus")))
         proxy.spoil("PATCH", r".*/resourceclaims/gpus/status", 403, 1, "you may not")
         at.submit(released=[at.release("gpus", device=True)])
         await until(lambda: at.writes.releases.results[FAILED])
-        shown = at.cache.claim("default/gpus")
+        shown = at.cache.stores.claims.devices.claims.get("default/gpus")
         assert shown is not None
         assert [consumer.name for consumer in shown.consumers] == ["p1"]
 

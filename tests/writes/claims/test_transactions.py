@@ -42,7 +42,7 @@ async def test_claims_are_reserved_and_bound_before_the_pods_are() -> None:
         }
         assert given["allocationTimestamp"]
         assert (at.devices("more"), at.reserved("more")) == (["gpu-1", "gpu-2"], ["p2"])
-        known = at.cache.claim("default/more")
+        known = at.cache.stores.claims.devices.claims.get("default/more")
         assert known is not None
         assert [each.name for each in known.consumers] == ["p2"], (
             "the mirror knows it from the answers, without a watch"

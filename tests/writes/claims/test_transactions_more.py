@@ -32,7 +32,7 @@ async def test_a_pod_that_is_deleted_while_its_gang_waits_gives_everything_back(
             at.bind(two, devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)),
         )
         await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
-        at.cache.apply("Pod", "DELETED", make.read(two))
+        at.cache.intake.apply("Pod", "DELETED", make.read(two))
         await until(lambda: not at.gangs.busy)
         [(_, obstacle)] = at.undone
         assert (obstacle.why, obstacle.kind) == ("pod default/p2 was deleted", "Pod")
@@ -44,7 +44,7 @@ async def test_a_node_that_goes_while_a_gang_waits_gives_everything_back() -> No
     async with cluster_with(WAITS, DATA, provisioning=LONG) as cluster, claiming(cluster) as at:
         at.submit(at.bind(at.pod(), volumes=(at.choose("data"),), wait=("default/data",)))
         await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
-        at.cache.apply("Node", "DELETED", make.read(at.get("nodes", "n1")))
+        at.cache.intake.apply("Node", "DELETED", make.read(at.get("nodes", "n1")))
         await until(lambda: not at.gangs.busy)
         [(wish, obstacle)] = at.undone
         assert obstacle.why == "node n1 is gone"
@@ -238,8 +238,8 @@ async def test_a_gang_that_fails_again_waits_before_it_is_decided_again() -> Non
         for _ in range(2):
             at.submit(bind)
             await until(lambda: not at.gangs.busy)
-        assert at.cache.awaits(uid), "the second time the place is kept for a while"
-        await until(lambda: not at.cache.awaits(uid))
+        assert at.cache.assumptions.awaits(uid), "the second time the place is kept for a while"
+        await until(lambda: not at.cache.assumptions.awaits(uid))
 
 
 async def test_at_the_end_gangs_that_wait_are_left_to_the_next_daemon() -> None:

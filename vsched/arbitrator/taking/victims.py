@@ -31,8 +31,8 @@ class Victims:
         self,
         accounts: Iterable[NamespaceAccount],
         rows: Mapping[str, int],
-        jobs: Mapping[str, Job] | None = None,
-        protected: Protected | None = None,
+        jobs: Mapping[str, Job] | None,
+        protected: Protected | None,
     ) -> None:
         """``jobs`` says which pods leave together: those of a job that leaves as a whole or not at all.
 

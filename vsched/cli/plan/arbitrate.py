@@ -16,7 +16,7 @@ from vsched.arbitrator.taking.placing import Placing
 from vsched.arbitrator.tree import path
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares
 from vsched.framework.policy import Policy
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.counted import NOTHING, render_counted, summed
 from vsched.model.arbitration.records import (
     Arbitration,
@@ -38,8 +38,8 @@ NOBODY = NamespaceAccount("")
 class Rounds:
     """The rounds of one plan over one mirror."""
 
-    def __init__(self, cache: Cache, rules: ArbitrationRules, policy: Policy) -> None:
-        self._cache = cache
+    def __init__(self, mirror: Mirror, rules: ArbitrationRules, policy: Policy) -> None:
+        self._mirror = mirror
         self._rules = rules
         self._placing = Placing.of(REGISTRY, policy)
         self._division = Division({}, {}, NOTHING)
@@ -49,23 +49,25 @@ class Rounds:
 
     def arbitrate(self, snapshot: Snapshot) -> tuple[Snapshot, tuple[Evict, ...]]:
         """Divide the cluster anew: what the cycle is to go by, and who has to leave."""
-        arbitration = self._cache.arbitration()
+        arbitration = self._mirror.arbitration()
         whole = renewed(snapshot, arbitration=arbitration)
         self._division = divide(whole)
         verdict = reconcile(whole, self._division, self._rules, self._placing, promised=self._promised)
         self._told, self._promised = verdict.conditions, verdict.promised
         self._told_of_buckets = verdict.of_buckets
-        axis, division = self._cache.axis, self._division
-        self._cache.set_ceilings(ceilings_of(division, axis, lends=not verdict.promised), pools_of(division, axis))
-        self._cache.assume(CycleReport(evictions=verdict.evictions))
+        axis, division = self._mirror.axis, self._division
+        self._mirror.inputs.set_ceilings(
+            ceilings_of(division, axis, lends=not verdict.promised), pools_of(division, axis)
+        )
+        self._mirror.assumptions.assume(CycleReport(evictions=verdict.evictions))
         # The cycle is to see who leaves; otherwise it is the first look at this moment.
-        seen = self._cache.snapshot(snapshot.now)
+        seen = self._mirror.snapshot(snapshot.now)
         changed = sorted({*snapshot.changed, *seen.changed})
         return renewed(seen, arbitration=arbitration, changed=changed, previous=snapshot.previous), verdict.evictions
 
     def shares(self) -> AllocationShares:
         """What everybody deserves by the last division, and holds now."""
-        after, parents = self._cache.arbitration(), self._division.parents
+        after, parents = self._mirror.arbitration(), self._division.parents
         namespaces = {name: self._namespace(name, award, after) for name, award in self._division.namespaces.items()}
         buckets = {
             name: replace(

@@ -190,7 +190,7 @@ def _restored(recording: Recording, names: Sequence[str], workloads: WorkloadTab
     head = recording.head
     ours = names or head.scheduler_names or OUR_NAMES
     mirror = ClusterEditor(recording.snapshot, ours, head.default_queue, workloads)
-    mirror.advise({})  # it was found for the cluster as it is: of a changed one, nobody has tried it
+    mirror.inputs.advise({})  # it was found for the cluster as it is: of a changed one, nobody has tried it
     if recording.report is not None:
         mirror.settle(recording.report)
     return mirror

@@ -12,7 +12,7 @@ from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
 from vsched.cli.plan.claims import new_volume_claims
 from vsched.cli.plan.moments import next_moment
 from vsched.cli.plan.proving import OnDecided, unchecked
-from vsched.cli.plan.view import Document, Planned, as_document
+from vsched.cli.plan.view import Planned
 from vsched.cli.plan.words import objects as words
 from vsched.cli.show.output import say
 from vsched.daemon.loop.callouts import Caller
@@ -23,6 +23,7 @@ from vsched.framework.words.lists import counted
 from vsched.kernels.topology.membership import membership
 from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Manifests
 from vsched.model.nodes.usage import Reading
@@ -32,48 +33,11 @@ from vsched.plugins.allocation import ALLOCATION
 from vsched.settings.installed import registry
 
 
-def make_plan(
-    manifests: Manifests,
-    policy: Policy,
-    names: Sequence[str],
-    *,
-    cycles: int,
-    now: float,
-    usage: Reading | None = None,
-    rules: ArbitrationRules | None = None,
-    ignored: Iterable[str] = (),
-) -> Document:
-    """The plan as the stable JSON shape."""
-    return as_document(
-        decide(manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules, ignored=ignored)
-    )
-
-
-def decide(
-    manifests: Manifests,
-    policy: Policy,
-    names: Sequence[str],
-    *,
-    cycles: int,
-    now: float,
-    usage: Reading | None = None,
-    rules: ArbitrationRules | None = None,
-    ignored: Iterable[str] = (),
-) -> Planned:
-    """Decide ``cycles`` times; between cycles what was decided has come true.
-
-    The cluster is divided among namespaces by these ``rules``, or where the manifests speak of that.
-    """
-    return decide_on_paper(
-        manifests, policy, names, cycles=cycles, now=now, usage=usage, rules=rules, ignored=ignored
-    ).planned
-
-
 class OnPaper(NamedTuple):
     """A plan, and the cluster in which it has come true."""
 
     planned: Planned
-    cache: PaperMirror
+    mirror: PaperMirror
     policy: Policy
     """With what arbitration adds to it."""
     rounds: Rounds | None
@@ -83,7 +47,7 @@ class OnPaper(NamedTuple):
 
     def snapshot(self) -> Snapshot:
         """The cluster in which the plan has come true, as the next cycle would see it."""
-        found = self.cache.snapshot(self.moment)
+        found = self.mirror.snapshot(self.moment)
         return found if self.rounds is None else self.rounds.arbitrate(found)[0]
 
 
@@ -106,39 +70,41 @@ def decide_on_paper(
     """
     if rules is None and is_wanted(manifests.objects):
         rules = AT_ONCE
-    cache = PaperMirror(
-        frozenset(names),
-        open_without_state=True,
-        arbitrating=rules is not None,
-        ignored=frozenset(ignored),
-        workloads=workloads,
+    mirror = PaperMirror(
+        MirrorSettings(
+            frozenset(names),
+            open_without_state=True,
+            arbitrating=rules is not None,
+            ignored=frozenset(ignored),
+            workloads=workloads,
+        )
     )
-    cache.know_owners({kind for kind, objects in manifests.objects.items() if objects})
-    cache.use(usage)
+    mirror.know_owners({kind for kind, objects in manifests.objects.items() if objects})
+    mirror.inputs.use(usage)
     for kind, objects in manifests.objects.items():
-        cache.replace(kind, objects)
-    if cache.broken:
+        mirror.intake.replace(kind, objects)
+    if mirror.broken:
         raise BadObject(
             "\n".join(
                 f"{manifests.origins[broken.kind, broken.namespace, broken.name]}: {broken.message}"
-                for broken in cache.broken.values()
+                for broken in mirror.broken.values()
             )
         )
-    for found in cache.blemished.values():
+    for found in mirror.blemished.values():
         origin = manifests.origins[found.kind, found.namespace, found.name]
         say(f"vsched: {origin}: {found.message}", err=True)
     _tell_of_other_schedulers(manifests.objects.get("Pod", ()), names)
-    cache.bind_volumes(new_volume_claims(manifests))
-    rounds = None if rules is None else Rounds(cache, rules, policy)
+    mirror.bind_volumes(new_volume_claims(manifests))
+    rounds = None if rules is None else Rounds(mirror, rules, policy)
     if rounds is not None:
         policy = policy.with_plugin(ALLOCATION)
     reports, moment, ended = list[CycleReport](), now, list[str]()
-    snapshot = cache.snapshot(moment)
+    snapshot = mirror.snapshot(moment)
     with Caller() as caller:
         for number in range(cycles):
             if number:
-                moment = next_moment(cache, reports, moment, ended)
-                snapshot = cache.snapshot(moment)
+                moment = next_moment(mirror, reports, moment, ended)
+                snapshot = mirror.snapshot(moment)
             if not reports:
                 _tell_of_broken_trees(snapshot)
             evicted: tuple[Evict, ...] = ()
@@ -148,12 +114,12 @@ def decide_on_paper(
             on_decided(snapshot, policy, report)
             report = replace(report, evictions=(*evicted, *report.evictions))
             reports.append(report)
-            cache.settle(report)
+            mirror.settle(report)
     if caller.problem:
         say(words.extender_does_not_answer(caller.problem), err=True)
     shares = None if rounds is None or not reports else rounds.shares()
     planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares, snapshot.called)
-    return OnPaper(planned, cache, policy, rounds, moment)
+    return OnPaper(planned, mirror, policy, rounds, moment)
 
 
 def _tell_of_other_schedulers(pods: Iterable[wire.Object], names: Sequence[str]) -> None:

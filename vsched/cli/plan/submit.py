@@ -48,7 +48,7 @@ class Submit:
         ranks = {kind: rank for rank, kind in enumerate(FIRST_KINDS)}
         trial.submitted.add(manifest for _, manifest in self.objects)
         for origin, manifest in sorted(self.objects, key=lambda each: ranks.get(each[1]["kind"], len(ranks))):
-            entry = operator_kind(trial.mirror.workloads, manifest)
+            entry = operator_kind(trial.mirror.intake.workloads, manifest)
             if entry is None:
                 _submit(trial, origin, manifest)
             else:
@@ -131,7 +131,7 @@ def _submit_operated(trial: PlanTrial, origin: Origin, manifest: Manifest, entry
     except BadObject as error:
         raise BadInput(f"{origin}: {error}") from None
     for body in made.others:
-        inner = operator_kind(trial.mirror.workloads, body)
+        inner = operator_kind(trial.mirror.intake.workloads, body)
         if inner is None:
             _submit(trial, origin, body)
         else:

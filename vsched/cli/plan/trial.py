@@ -72,7 +72,9 @@ class PlanTrial:
         """What has to be said of the changes, a sentence each."""
         self.ignored: dict[str, int] = {}
         """Objects that were submitted and make no difference, by kind."""
-        self.claims = Known(Lookup(mirror.volume_claim), Lookup(mirror.claim), {}, {})
+        self.claims = Known(
+            Lookup(mirror.stores.claims.volumes.claims.get), Lookup(mirror.stores.claims.devices.claims.get), {}, {}
+        )
         """The claims of the cluster, and the templates that were submitted."""
 
     @cached_property

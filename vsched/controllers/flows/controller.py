@@ -77,7 +77,7 @@ class MakerController:
         clock: Clock,
         stands_back: Callable[[], Awaitable[str]],
         pods: Callable[[str], Sequence[VcjobPod]],
-        settings: MakerSettings | None = None,
+        settings: MakerSettings,
     ) -> None:
         """``stands_back`` finds out why nothing is to be done for now, in words; empty where there is no such reason.
         ``pods`` gives the pods of a vcjob by its uid.
@@ -88,7 +88,7 @@ class MakerController:
         self._clock = clock
         self._stands_back = stands_back
         self._pods = pods
-        self._settings = settings or MakerSettings()
+        self._settings = settings
         self._records = MakerRecords(self._touched, clock)
         self._blamed: LRUCache[tuple[str, str], str] = LRUCache(self._settings.remembered)
         """What was said about objects, by uid and reason."""

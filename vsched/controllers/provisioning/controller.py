@@ -26,6 +26,7 @@ from vsched.kube.client import ApiClient, Json
 from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
 from vsched.mirror.ingest.node_pools import node_pool_of
+from vsched.mirror.inputs import SnapshotInputs
 from vsched.mirror.resources import PODS
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, Provisioning
@@ -44,11 +45,6 @@ BUFFERS_MAX = 200
 """How many CapacityBuffers have series of their own."""
 Worry = Callable[..., None]
 """Logs a warning: a sentence, and fields."""
-Provision = Callable[[Mapping[str, Provisioning] | None], None]
-"""Tells the mirror what became of requests; None where none are made."""
-
-Offer = Callable[[Mapping[str, NodePool]], None]
-"""Tells the mirror of Karpenter's NodePools."""
 
 
 class ProvisioningSettings(msgspec.Struct, frozen=True):
@@ -70,25 +66,23 @@ class ProvisioningController:
         writer: Writer,
         events: EventRecorder,
         rules: Callable[[], Autoscaling],
-        provision: Provision,
-        offer: Offer,
+        inputs: SnapshotInputs,
         worry: Worry,
         clock: Clock,
-        settings: ProvisioningSettings | None = None,
     ) -> None:
         self._client = client
         self._writer = writer
         self._events = events
         self._rules = rules
-        self._provision = provision
+        self._provision = inputs.provision
         self._worry = worry
         self._clock = clock
-        self._settings = settings or ProvisioningSettings()
+        self._settings = ProvisioningSettings()
         self._requests: ObjectFeed[OwnRequest] = ObjectFeed(request_of, self._changed, self._listed)
         self._buffers: ObjectFeed[Buffer] = ObjectFeed(buffer_of, lambda key, before, after: None, lambda: None)
         self._by_gang: dict[str, dict[str, OwnRequest]] = {}
         self._pools: ObjectFeed[NodePool] = ObjectFeed(
-            node_pool_of, lambda key, before, after: offer(dict(self._pools.found)), lambda: None
+            node_pool_of, lambda key, before, after: inputs.offer(dict(self._pools.found)), lambda: None
         )
         self._needs: dict[str, Need] = {}
         """By job: those that want nodes, and those with requests."""

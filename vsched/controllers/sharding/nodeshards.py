@@ -96,7 +96,6 @@ class NodeShards:
         mask: Callable[[tuple[NodeMask, ...]], None],
         worry: Worry,
         clock: Clock,
-        settings: NodeShardSettings | None = None,
     ) -> None:
         self.mode = mode
         self.name = name
@@ -104,7 +103,7 @@ class NodeShards:
         self._mask = mask
         self._worry = worry
         self._clock = clock
-        self._settings = settings or NodeShardSettings()
+        self._settings = NodeShardSettings()
         self._feed: ObjectFeed[ShardRecord] = ObjectFeed(
             shard_of, lambda key, before, after: self._changed(), self._changed
         )

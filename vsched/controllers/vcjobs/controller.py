@@ -31,6 +31,7 @@ from vsched.controllers.vcjobs.view import ActionRequest, JobPlan, VcjobPod, Vcj
 from vsched.controllers.vcjobs.writes import JobWrites
 from vsched.controllers.words import not_managed
 from vsched.errors import UNUSABLE, VschedError
+from vsched.handlers import Handlers
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
@@ -78,19 +79,19 @@ class JobController:
         scheduler_names: tuple[str, ...],
         clock: Clock,
         worry: Callable[..., None],
-        settings: JobControllerSettings | None = None,
+        settings: JobControllerSettings,
     ) -> None:
         self._client = client
         self._writer = writer
         self._events = events
         self._clock = clock
-        self.on_hands: list[Callable[[], None]] = []
+        self.on_hands: Handlers[[]] = Handlers()
         """Called when this process begins to look after vcjobs, or leaves them to Volcano's controllers."""
-        self._settings = settings or JobControllerSettings()
+        self._settings = settings
         rivals = self._settings.rivals
         self._records = JobRecords(scheduler_names, self._touched, self._refuse, clock, rivals.namespace)
         self.rivals = VolcanoControllers(client, self._records.volcano, clock, self._changed_hands, worry, rivals)
-        self._records.on_change.append(self._tell_late)
+        self._records.on_change.add(self._tell_late)
         self._writes = JobWrites(client, writer, events, self._records)
         self._done: LRUCache[str, None] = LRUCache(self._settings.remembered)
         """The uids of Commands that are carried out and deleted, and perhaps still shown by the watch."""
@@ -167,8 +168,7 @@ class JobController:
         if self._records.complete.is_set():
             for key in self._records.all_keys():
                 self._touched(key)
-        for tell in self.on_hands:
-            tell()
+        self.on_hands()
 
     # -- one job
 

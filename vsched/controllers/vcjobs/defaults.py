@@ -17,7 +17,7 @@ from vsched.mirror.wire.base import json_object
 Data = dict[str, Any]
 
 
-def defaults_of(job: wire.VolcanoJob, scheduler_name: str = "") -> list[Default]:
+def defaults_of(job: wire.VolcanoJob, scheduler_name: str) -> list[Default]:
     """The fields that the job leaves out and that have defaults. None for a job without tasks, which is refused."""
     return defaults_in(job, job_of(job, scheduler_name))
 

@@ -14,7 +14,7 @@ def objects_of(job: VcJob, keys: KeyPair | None = None) -> list[Body]:
     return [*claims_of(job), *plugin_objects(job, keys)]
 
 
-def plugin_objects(job: VcJob, keys: KeyPair | None = None) -> list[Body]:
+def plugin_objects(job: VcJob, keys: KeyPair | None) -> list[Body]:
     """The objects of plugins. They go when the job is killed; claims stay as long as the job."""
     return [body for plugin in plugins_of(job) for body in plugin.objects(job, keys)]
 

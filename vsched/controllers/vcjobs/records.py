@@ -24,6 +24,7 @@ from vsched.controllers.vcjobs.spec import JobPhase, VcJob
 from vsched.controllers.vcjobs.view import GroupState, VcjobPod, VcjobView
 from vsched.controllers.vcjobs.volumes import named_claims
 from vsched.errors import BadObject
+from vsched.handlers import Handlers
 from vsched.mirror import wire
 from vsched.mirror.resources import VCJOB, VCJOBS
 
@@ -56,7 +57,7 @@ class JobRecords:
         """Whether somebody decides about the jobs: only then it matters which pods disappear."""
         self.volcano: set[str] = set()
         """The pods in which Volcano's own controllers run."""
-        self.on_change: list[Callable[[VcJob, VcJob], None]] = []
+        self.on_change: Handlers[[VcJob, VcJob]] = Handlers()
         """Called with the job before and after a change of its spec, while somebody decides about the jobs."""
         self._names = scheduler_names
         self._touched = touched
@@ -261,8 +262,7 @@ class JobRecords:
                 if not jobs:
                     del self._waiting[f"{job.namespace}/{claim}"]
         if self.acting and isinstance(before, VcJob) and isinstance(after, VcJob) and _is_changed(before, after):
-            for tell in self.on_change:
-                tell(before, after)
+            self.on_change(before, after)
         if before is not None and (after is None or after.uid != before.uid):
             self.gone.forget_all(before.uid)
             self._fresh_pods.forget(before.uid)

@@ -81,13 +81,12 @@ class JobWrites:
         writer: Writer,
         events: EventRecorder,
         records: JobRecords,
-        settings: JobWriteSettings | None = None,
     ) -> None:
         self._client = client
         self._writer = writer
         self._events = events
         self._records = records
-        self._settings = settings or JobWriteSettings()
+        self._settings = JobWriteSettings()
         self._there: LRUCache[str, tuple[object, ...]] = LRUCache(self._settings.remembered)
         """The jobs whose objects are there, by uid, with what the content of these follows from."""
         self._uncreated: LRUCache[str, set[str]] = LRUCache(self._settings.remembered)

@@ -11,7 +11,7 @@ from vsched.arbitrator.admission import problems
 from vsched.arbitrator.extender import ExtenderAnswer, Gate, PlacementRequest, PodState, Seen
 from vsched.clock import Clock
 from vsched.daemon.words import states as words
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.counted import Counted
 from vsched.model.arbitration.records import Bucket, Claim
 from vsched.model.pods.status import Status
@@ -21,15 +21,15 @@ from vsched.web.findings import Arbitrated, Findings
 class Review:
     """Validates Consumers and buckets by the mirror alone, so standbys can do it, too."""
 
-    def __init__(self, cache: Cache, ready: Callable[[], str]) -> None:
-        self._cache = cache
+    def __init__(self, mirror: Mirror, ready: Callable[[], str]) -> None:
+        self._mirror = mirror
         self.ready = ready
         """Why nothing can be judged yet; empty where it can."""
 
     def review(self, found: Claim | Bucket) -> tuple[str, ...]:
         """The problems of a Consumer or a bucket, a line each."""
-        arbitration = self._cache.arbitration()
-        return problems(found, arbitration, {**self._cache.total(), **arbitration.storage})
+        arbitration = self._mirror.arbitration()
+        return problems(found, arbitration, {**self._mirror.total(), **arbitration.storage})
 
 
 class Admission:
@@ -38,13 +38,13 @@ class Admission:
     It counts the pods it has admitted as used, so only one daemon at a time may decide.
     """
 
-    def __init__(self, cache: Cache, findings: Findings, clock: Clock, idle: Callable[[], str] = lambda: "") -> None:
-        self._cache = cache
+    def __init__(self, mirror: Mirror, findings: Findings, clock: Clock, idle: Callable[[], str] = lambda: "") -> None:
+        self._mirror = mirror
         self._findings = findings
         self._clock = clock
         self._idle = idle
         """Why this process does not act at the moment; empty where it does."""
-        self.gate = Gate(cache.held, self._look)
+        self.gate = Gate(mirror.held, self._look)
         self._round: Arbitrated | None = None
         """The last round that the gate knows of."""
 
@@ -60,7 +60,7 @@ class Admission:
         if found is not None and found is not self._round:
             self.gate.use(found.division, lends=not found.verdict.promised)
             self._round = found
-        self.gate.moved(self._cache.take_moved())
+        self.gate.moved(self._mirror.take_moved())
         return self.gate.judge(asking, self._clock.monotonic())
 
     def granted(self) -> Mapping[str, Counted]:
@@ -68,10 +68,10 @@ class Admission:
         return self.gate.granted(self._clock.monotonic())
 
     def _look(self, uid: str) -> Seen:
-        task = self._cache.task(uid)
+        task = self._mirror.task(uid)
         if task is None:
             return Seen(PodState.UNKNOWN)
-        names = self._cache.axis.names
+        names = self._mirror.axis.names
         amounts = {names[column]: value for column, value in task.shape.request} | dict(task.shape.limits)
         state = PodState.WAITING if task.status is Status.PENDING else PodState.PLACED
         return Seen(state, PlacementRequest(task.namespace, task.name, uid, amounts), ours=bool(task.job))

@@ -22,10 +22,10 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
 from vsched.clock import Clock
 from vsched.controllers.allocations import AllocationWriter
-from vsched.daemon.arbitrate.sharing import Alone, Sharing
+from vsched.daemon.arbitrate.sharing import Sharing
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.kube.backoff import doubled
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.counted import Counted, summed
 from vsched.model.amounts.resources import add
 from vsched.model.arbitration.records import Arbitration, Ceiling, Division, PoolLimits
@@ -50,34 +50,36 @@ class RoundDecisions(NamedTuple):
     pools: Mapping[str, PoolLimits]
 
 
+class ArbitrationWrites(NamedTuple):
+    """What carries out the rounds."""
+
+    allocations: AllocationWriter
+    evictor: Evictor
+
+
 class Arbiter:
     """Runs a round of arbitration before a session whenever one is due."""
 
     def __init__(
         self,
-        cache: Cache,
-        writer: AllocationWriter,
-        evictor: Evictor,
+        mirror: Mirror,
+        writes: ArbitrationWrites,
         rules: ArbitrationRules,
         placing: Callable[[], Placing],
         clock: Clock,
         telemetry: Telemetry,
-        nudge: Callable[[], None] = lambda: None,
-        granted: Callable[[], Mapping[str, Counted]] = dict,
-        sharing: Sharing | None = None,
+        nudge: Callable[[], None],
+        sharing: Sharing,
     ) -> None:
-        self._cache = cache
-        self._writer = writer
-        self._evictor = evictor
+        self._mirror = mirror
+        self._writes = writes
         self._rules = rules
         self._placing = placing
         """The rules about nodes and victims, by the policy in force."""
         self._clock = clock
         self._telemetry = telemetry
         self._nudge = nudge
-        self._granted = granted
-        """What other schedulers' admitted pods use, by namespace, until the watch shows them."""
-        self._sharing = sharing or Alone(cache)
+        self._sharing = sharing
         self._based_on: tuple[object, ...] = ()
         """What the last round was decided on, in a few numbers."""
         self._last_at = 0.0
@@ -95,10 +97,6 @@ class Arbiter:
 
         Never raises what a round raises.
         """
-        divided = await self._arbitrate(snapshot)
-        return self._sharing.in_turn(with_granted(divided, self._granted()))
-
-    async def _arbitrate(self, snapshot: Snapshot) -> Snapshot:
         began = self._clock.monotonic()
         if began < self._resting_until:
             self._wake_at(self._resting_until - began)
@@ -110,7 +108,7 @@ class Arbiter:
             return snapshot
 
     async def _round(self, snapshot: Snapshot, began: float) -> Snapshot:
-        arbitration = self._cache.arbitration()
+        arbitration = self._mirror.arbitration()
         based_on = (arbitration.version, *snapshot.total)
         if began < self._due_at and based_on == self._based_on:
             return snapshot
@@ -145,19 +143,19 @@ class Arbiter:
 
     def _keep_to(self, snapshot: Snapshot, decided: RoundDecisions) -> Snapshot:
         self._promised = decided.verdict.promised
-        self._cache.set_ceilings(decided.ceilings, decided.pools)
+        self._mirror.inputs.set_ceilings(decided.ceilings, decided.pools)
         return replace(snapshot, ceilings=decided.ceilings, pools=decided.pools)
 
     def _carry_out(self, snapshot: Snapshot, arbitration: Arbitration, decided: RoundDecisions) -> Snapshot:
         verdict = decided.verdict
         self._sharing.promise(max((one.until for one in verdict.promised.values()), default=0.0))
         in_force = self._keep_to(snapshot, decided)
-        self._writer.submit(verdict.effects, arbitration)
+        self._writes.allocations.submit(verdict.effects, arbitration)
         evictions = tuple(eviction for eviction in verdict.evictions if self._stays(eviction))
         if not evictions:
             return in_force
-        self._cache.assume(CycleReport(evictions=evictions))
-        self._evictor.submit(evictions)
+        self._mirror.assumptions.assume(CycleReport(evictions=evictions))
+        self._writes.evictor.submit(evictions)
         # So that the session does not take the same pods' room once more, it has to see them leave.
         seen = self._sharing.snapshot(self._clock.now())
         changed = sorted({*snapshot.changed, *seen.changed})
@@ -167,7 +165,7 @@ class Arbiter:
 
     def _stays(self, eviction: Evict) -> bool:
         """Whether the pod still runs, and its eviction was not refused, since the round began."""
-        task = self._cache.task(eviction.uid)
+        task = self._mirror.task(eviction.uid)
         return task is not None and not task.spared and task.status in (Status.BOUND, Status.RUNNING)
 
     def _fail(self, error: Exception) -> None:

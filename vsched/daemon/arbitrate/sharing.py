@@ -10,7 +10,7 @@ from typing import Protocol
 
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.parts.shard_mirror import ShardMirror
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.snapshot import Snapshot
 
 PROMISED = "vsched.io/arbitration-promised-until"
@@ -45,8 +45,8 @@ class Sharing(Protocol):
 class Alone:
     """A daemon that decides for the whole cluster."""
 
-    def __init__(self, cache: Cache) -> None:
-        self.snapshot = cache.snapshot
+    def __init__(self, mirror: Mirror) -> None:
+        self.snapshot = mirror.snapshot
 
     def acts(self) -> bool:
         return True

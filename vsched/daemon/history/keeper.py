@@ -14,6 +14,7 @@ from typing import Protocol
 from vsched.clock import Clock
 from vsched.collectors.source import SourceError
 from vsched.daemon.history.stored import Found, HistoryObject, lessening_of
+from vsched.daemon.lead.election import Reporter
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.words import files as files_words
@@ -47,14 +48,6 @@ AGAIN = BackOffSettings(first_seconds=1.0, ceiling_seconds=300.0)
 Key = tuple[object, ...]
 
 
-class HistoryReporter(Protocol):
-    """What logs what becomes of the history."""
-
-    def note(self, event: str, **fields: object) -> None: ...
-
-    def worry(self, event: str, **fields: object) -> None: ...
-
-
 class Past(Protocol):
     """Where else the history may be."""
 
@@ -71,11 +64,11 @@ class HistoryKeeper:
         book: HistoryBook,
         stored: HistoryObject,
         events: EventRecorder,
-        reporter: HistoryReporter,
+        reporter: Reporter,
         clock: Clock,
         period_seconds: float,
-        past: Past | None = None,
-        writes: Callable[[], bool] = lambda: True,
+        past: Past | None,
+        writes: Callable[[], bool],
     ) -> None:
         """``past`` reads the history from elsewhere where the object has none; ``writes`` says whether this daemon is
         the one that writes it."""

@@ -11,7 +11,7 @@ from vsched.collectors.source import SourceError
 from vsched.daemon.words import files as words
 from vsched.kube.client import ApiClient
 from vsched.mirror.accounts.history import is_counted
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.history.records import RESOURCES_MAX, UsageHistory
 from vsched.model.queues.queue import ROOT
 from vsched.settings import Settings
@@ -26,7 +26,7 @@ class PastOfPrometheus:
         settings: Callable[[], Settings],
         client: ApiClient,
         reach: Reach,
-        cache: Cache,
+        mirror: Mirror,
         clock: Clock,
         listed: Callable[[], Awaitable[None]],
     ) -> None:
@@ -34,7 +34,7 @@ class PastOfPrometheus:
         self._settings = settings
         self._client = client
         self._reach = reach
-        self._cache = cache
+        self._mirror = mirror
         self._clock = clock
         self._listed = listed
 
@@ -49,6 +49,6 @@ class PastOfPrometheus:
             amounts = await read_past(endpoint, now, source.timeout)
         finally:
             await endpoint.close()
-        counted = {name: amount for name, amount in self._cache.total().items() if amount > 0 and is_counted(name)}
+        counted = {name: amount for name, amount in self._mirror.total().items() if amount > 0 and is_counted(name)}
         total = dict(list(counted.items())[:RESOURCES_MAX])
-        return past_history(amounts, now, total, {ROOT, *self._cache.parents_of_queues()})
+        return past_history(amounts, now, total, {ROOT, *self._mirror.parents_of_queues()})

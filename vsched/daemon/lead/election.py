@@ -8,13 +8,12 @@ the API server.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 
-from vsched.clock import Clock
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.words import log as words
 from vsched.kube.auth.config import IN_CLUSTER
@@ -28,6 +27,9 @@ EVERYBODYS_NAMESPACE = "kube-system"
 """The namespace of the Lease for daemons outside of the cluster."""
 ONCE = ClientSettings(connections=2, attempts=1)
 """The elector has its own retries, and connections of its own so that it does not wait behind bindings."""
+
+Settle = Callable[[int], Awaitable[None]]
+"""Waits until what was decided for a shard that is being given back is carried out."""
 
 
 class Election(Protocol):
@@ -56,7 +58,7 @@ class Election(Protocol):
         """The mirror is complete: this daemon could act at once."""
         ...
 
-    async def run(self) -> None:
+    async def run(self, settle: Settle) -> None:
         """Take part until cancelled; returns only when the lead is lost."""
         ...
 
@@ -102,7 +104,7 @@ class NoElection:
     def prepare(self) -> None:
         """It acts anyway."""
 
-    async def run(self) -> None:
+    async def run(self, settle: Settle) -> None:
         await asyncio.Event().wait()
 
     async def end(self, *, release: bool = True) -> None:
@@ -124,7 +126,6 @@ class LeaseElection:
         *,
         on_role: Callable[[str], None] = lambda role: None,
         on_answer: Callable[[str, int], None] = lambda verb, code: None,
-        clock: Clock | None = None,
     ) -> None:
         if not settings.namespace:
             settings = msgspec.structs.replace(settings, namespace=home_of(connection))
@@ -135,7 +136,7 @@ class LeaseElection:
         self._on_answer = on_answer
         self._before = CandidateState()
         self._lost: LeaseLost | None = None
-        self._elector = Elector(settings, clock=clock, told=self._on_state, watched=self._on_watch)
+        self._elector = Elector(settings, told=self._on_state, watched=self._on_watch)
         self.leading = self.first = self._elector.leading
 
     @property
@@ -157,7 +158,7 @@ class LeaseElection:
     def prepare(self) -> None:
         """It takes the Lease in any case."""
 
-    async def run(self) -> None:
+    async def run(self, settle: Settle) -> None:
         self._reporter.note(words.WAITING_FOR_LEASE, lease=str(self._elector.settings), identity=self.identity)
         try:
             async with self._client() as client:
@@ -175,7 +176,7 @@ class LeaseElection:
 
     def _client(self) -> ApiClient:
         client = ApiClient(self._connection, ONCE)
-        client.on_answer = self._on_answer
+        client.on_answer.add(self._on_answer)
         return client
 
     def numbers(self) -> Numbers:

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import msgspec
 
-from vsched.clock import Clock
-from vsched.daemon.lead.election import ONCE, Reporter, home_of
+from vsched.daemon.lead.election import ONCE, Reporter, Settle, home_of
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.words import log as words
 from vsched.errors import VschedError
+from vsched.handlers import Handlers
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import Conflict
@@ -44,7 +44,6 @@ class ShardElection:
         on_lost: Callable[[], None],
         *,
         on_answer: Callable[[str, int], None] = lambda verb, code: None,
-        clock: Clock | None = None,
     ) -> None:
         if not settings.namespace:
             settings = msgspec.structs.replace(settings, namespace=home_of(connection))
@@ -55,7 +54,7 @@ class ShardElection:
         self._reporter = reporter
         self._on_lost = on_lost
         self._on_answer = on_answer
-        self._clock = clock or WakefulClock()
+        self._clock = WakefulClock()
         self._lost: LeaseLost | None = None
         self._leaving: set[int] = set()
         """Shards that are about to be given back: nothing more is decided for them."""
@@ -65,10 +64,8 @@ class ShardElection:
         self.first = asyncio.Event()
         self.ready = False
         """Set once the mirror is complete: before that, no shard is asked for."""
-        self.on_shards: Callable[[], None] = lambda: None
+        self.on_shards: Handlers[[]] = Handlers()
         """Called whenever the shards that this daemon holds have changed."""
-        self.settle: Callable[[int], Awaitable[None]] = _at_once
-        """Waits until what was decided for a shard that is being given back is carried out."""
         self._electors = [self._candidate_for(shard) for shard in range(count)]
 
     # -- what others ask
@@ -142,13 +139,13 @@ class ShardElection:
 
     # -- its course
 
-    async def run(self) -> None:
+    async def run(self, settle: Settle) -> None:
         self._reporter.note(words.WAITING_FOR_LEASES, shards=self.count, identity=self.identity)
         try:
             async with self._client() as client, asyncio.TaskGroup() as group:
                 for shard in range(self.count):
                     group.create_task(self._stand(shard, client), name=f"shard {shard}")
-                group.create_task(self._balance(client), name="balance of shards")
+                group.create_task(self._balance(client, settle), name="balance of shards")
         except* LeaseLost as lost:
             self._lost = next(one for one in lost.exceptions if isinstance(one, LeaseLost))
         if self._lost is not None:
@@ -185,14 +182,14 @@ class ShardElection:
 
     # -- who should have how many
 
-    async def _balance(self, client: ApiClient) -> None:
+    async def _balance(self, client: ApiClient, settle: Settle) -> None:
         """Give a shard to a daemon that asks and has fewer, or ask for one of the daemon that has the most."""
         while True:
             await asyncio.sleep(self._settings.retry_seconds)
             held = Counter(holder for shard in range(self.count) if (holder := self.holder_of(shard)))
             asked = self._asked(held)
             if asked is not None:
-                await self._give(asked)
+                await self._give(asked, settle)
             elif self.ready and not self._leaving:
                 await self._ask(client, held)
 
@@ -205,11 +202,11 @@ class ShardElection:
                 return shard
         return None
 
-    async def _give(self, shard: int) -> None:
+    async def _give(self, shard: int, settle: Settle) -> None:
         self._reporter.note(words.HANDING_OVER, shard=shard, to=self._electors[shard].preferred)
         self._leaving.add(shard)
         self.on_shards()
-        await self.settle(shard)
+        await settle(shard)
         self._given[shard].set()
 
     async def _ask(self, client: ApiClient, held: Counter[str]) -> None:
@@ -242,7 +239,7 @@ class ShardElection:
 
     def _client(self) -> ApiClient:
         client = ApiClient(self._connection, msgspec.structs.replace(ONCE, connections=ONCE.connections + self.count))
-        client.on_answer = self._on_answer
+        client.on_answer.add(self._on_answer)
         return client
 
     def _on_state(self, shard: int, state: CandidateState) -> None:
@@ -277,7 +274,3 @@ def shards_held(election: object) -> dict[str, object]:
     if not isinstance(election, ShardElection):
         return {}
     return {"held": sorted(election.shards), "of": election.count}
-
-
-async def _at_once(shard: int) -> None:
-    """Nothing was decided that would have to be carried out."""

@@ -25,7 +25,7 @@ class Heartbeat:
         while True:
             began = perf_counter()
             await asyncio.sleep(BEAT_SECONDS)
-            self._telemetry.lag(max(0.0, perf_counter() - began - BEAT_SECONDS), len(asyncio.all_tasks()))
+            self._telemetry.process.lag(max(0.0, perf_counter() - began - BEAT_SECONDS), len(asyncio.all_tasks()))
             self._tell_of_calls()
 
     def _tell_of_calls(self) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from vsched.controllers.flows.controller import MakerController, MakerSettings
 from vsched.controllers.flows.prober import ProbeSettings
 from vsched.controllers.gates import GateKeeper
-from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.controllers.queue_controller import QueueController
 from vsched.controllers.sharding.nodeshards import NodeShards
@@ -27,23 +26,19 @@ from vsched.mirror import wire
 class Housekeeping:
     """What a cluster without other controllers needs, as far as the options ask for it."""
 
-    def __init__(self, base: Base, writes: WritePath, makers: MakerSettings | None = None) -> None:
+    def __init__(self, base: Base, writes: WritePath, makers: MakerSettings | None) -> None:
         self._base = base
         options, client, worry = base.options, base.client, base.telemetry.worry
         writer, events = writes.writer, writes.events
         self.queues: QueueController | None = None
-        self.podgroups: PodGroupController | None = None
+        self.podgroups = writes.podgroups
         self.jobs: JobController | None = None
         self.makers: MakerController | None = None
         self.gates: GateKeeper | None = None
         if options.schedule and options.queue_controller:
             namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
             self.queues = QueueController(client, writer, events, options.default_queue, namespaces, worry)
-            base.cache.on_native.add(self.queues.native)
-        if options.schedule and options.podgroup_controller:
-            names = frozenset(options.scheduler_names)
-            self.podgroups = PodGroupController(writer, events, base.cache, names, worry)
-            writes.dispatcher.notes = self.podgroups.notes
+            base.mirror.events.on_native.add(self.queues.native)
         if options.runs_jobs:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
             jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
@@ -51,7 +46,7 @@ class Housekeeping:
             makers = makers or MakerSettings(probes=ProbeSettings(networks=networks_of(options)))
             look = jobs.rivals.look_first
             self.makers = MakerController(client, writer, events, base.clock, look, jobs.pods, makers)
-            jobs.on_hands.append(self.makers.look_at_all)
+            jobs.on_hands.add(self.makers.look_at_all)
         self.provisioning: ProvisioningController | None = None
         if options.schedule:
             self.provisioning = ProvisioningController(
@@ -59,17 +54,16 @@ class Housekeeping:
                 writer,
                 events,
                 lambda: base.policy.policy.autoscaling,
-                base.cache.provision,
-                base.cache.offer,
+                base.mirror.inputs,
                 worry,
                 base.clock,
             )
         self.node_shards: NodeShards | None = None
         if options.masks_nodes:
             mode, name = options.sharding_mode, options.sharding_name
-            self.node_shards = NodeShards(mode, name, writer, base.cache.mask, worry, base.clock)
+            self.node_shards = NodeShards(mode, name, writer, base.mirror.inputs.mask, worry, base.clock)
         if options.schedule and options.gate_controller:
-            self.gates = GateKeeper(writer, events, base.cache.ungate_failed)
+            self.gates = GateKeeper(writer, events, base.mirror.assumptions.ungate_failed)
 
     def listed(self) -> None:
         """The mirror is complete."""
@@ -118,7 +112,7 @@ class Housekeeping:
             return None
         options, rivals = self._base.options, self.jobs.rivals
         return JobReviews(
-            self._base.cache, options.scheduler_names, options.default_queue, lambda: rivals.present, ready
+            self._base.mirror, options.scheduler_names, options.default_queue, lambda: rivals.present, ready
         )
 
     @property

@@ -11,7 +11,7 @@ from vsched.controllers.vcjobs.defaults import defaults_of, with_defaults
 from vsched.controllers.vcjobs.read import job_of
 from vsched.daemon.words import calls as words
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.queues.queue import ROOT
 
 Data = dict[str, Any]
@@ -22,14 +22,14 @@ class JobReviews:
 
     def __init__(
         self,
-        cache: Cache,
+        mirror: Mirror,
         scheduler_names: tuple[str, ...],
         default_queue: str,
         volcano: Callable[[], str],
         ready: Callable[[], str],
     ) -> None:
         """``volcano`` says which of Volcano's controllers are known to run; empty for none."""
-        self._cache = cache
+        self._mirror = mirror
         self._names = scheduler_names
         self._default_queue = default_queue
         self._volcano = volcano
@@ -55,13 +55,13 @@ class JobReviews:
         if not isinstance(found, wire.VolcanoJob):
             return ""
         name = job_of(found).queue
-        queue = self._cache.watched_queue(name)
+        queue = self._mirror.watched_queue(name)
         if queue is None:
             # Where the default queue has no object, it is taken to be there.
             return "" if name == self._default_queue else words.no_queue(name)
         if not queue.open:
             return words.queue_not_open(name, queue.state)
-        if name == ROOT or name in self._cache.parents_of_queues():
+        if name == ROOT or name in self._mirror.parents_of_queues():
             return words.queue_has_children(name)
         return ""
 

@@ -56,10 +56,6 @@ class SessionMirror(Protocol):
 
     def snapshot(self, now: float) -> Snapshot: ...
 
-    def assuming(self, report: CycleReport) -> Iterator[None]:
-        """Assume what was decided, in steps; other tasks may run between them."""
-        ...
-
 
 class Arbitrating(Protocol):
     """What the loop needs of the arbitrator."""
@@ -82,6 +78,8 @@ class SessionParts:
     """The parts that a session calls, in this order."""
 
     mirror: SessionMirror
+    assuming: Callable[[CycleReport], Iterator[None]]
+    """Assumes what was decided, in steps; other tasks may run between them."""
     decide: Decide
     policy: Callable[[], Policy]
     evictor: Evictor
@@ -205,7 +203,7 @@ class Loop:
         report = await self._decided(snapshot, policy, trace)
         decided = perf_counter()
         self._due = report.due
-        await in_slices(parts.mirror.assuming(report))
+        await in_slices(parts.assuming(report))
         await in_slices(self._handing_over(snapshot, report))
         ended = perf_counter()
         timing = Timing(reason, frozen - began, decided - agreed, ended - decided)

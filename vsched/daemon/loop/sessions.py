@@ -37,9 +37,9 @@ class Sessions:
         watches: Watches,
         health: Health,
         loop: Loop,
-        on_listed: Iterable[Callable[[], None]] = (),
-        history: asyncio.Event | None = None,
-        geometries: asyncio.Event | None = None,
+        on_listed: Iterable[Callable[[], None]],
+        history: asyncio.Event | None,
+        geometries: asyncio.Event | None,
     ) -> None:
         """``on_listed`` are called once the mirror is complete, to which ``geometries`` belong; a leader's first
         session waits for ``history``.
@@ -61,20 +61,20 @@ class Sessions:
                 return
         for told in self._on_listed:
             told()
-        sizes = base.cache.describe()
+        sizes = base.mirror.describe()
         base.telemetry.note(words.CACHE_SYNCED, **{told: sizes[name] for name, told in TOLD.items()})
         if not await self._is_set(base.election.leading, self._keep_warm):
             return
         if self._history is None or await self._is_set(self._history, self._keep_warm):
-            base.cache.review()
+            base.mirror.assumptions.review()
             await self._loop.run()
 
     async def _keep_warm(self) -> None:
         """Take snapshots as sessions would: changes must not pile up, so that the first session starts at once."""
-        await prepare(self._base.cache.preparing)
-        self._base.cache.snapshot(self._base.clock.now())
+        await prepare(self._base.mirror.preparing)
+        self._base.mirror.snapshot(self._base.clock.now())
         if self._base.options.arbitrate:
-            self._base.cache.arbitration()
+            self._base.mirror.arbitration()
 
     async def _is_set(self, event: asyncio.Event, meanwhile: Callable[[], Awaitable[None]] | None = None) -> bool:
         """Wait for an event, with signs of life meanwhile; False if the daemon is stopped first."""

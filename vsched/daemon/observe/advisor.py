@@ -77,13 +77,13 @@ class Advisor:
         registry: Registry,
         advise: Callable[[Mapping[str, Advice]], None],
         telemetry: Telemetry,
-        settings: AdvisorSettings | None = None,
+        settings: AdvisorSettings,
     ) -> None:
         self._snapshots = snapshots
         self._registry = registry
         self._advise = advise
         self._telemetry = telemetry
-        self._settings = settings or AdvisorSettings()
+        self._settings = settings
         self._advice: dict[str, Advice] = {}
         self._looked: dict[str, Looked] = {}
         """Waiting jobs that have been searched."""
@@ -195,7 +195,7 @@ class Advisor:
                 kept[answer.key] = Advice(answer.headline, answer.sentence)
             elif before is not None and before.about == answer.headline and not answer.complete:
                 kept[answer.key] = before  # there was no time to find it again
-        self._telemetry.advised([_result(answer) for answer in done.answers], done.seconds)
+        self._telemetry.process.advised([_result(answer) for answer in done.answers], done.seconds)
         self._keep(kept)
 
     def _keep(self, advice: dict[str, Advice]) -> None:

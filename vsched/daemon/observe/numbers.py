@@ -9,7 +9,7 @@ from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.watches import is_required
 from vsched.kube.watch.reflector import Reflector
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.writes.bindings import Dispatcher
 from vsched.writes.evictions import Evictor
 from vsched.writes.writeback import Writeback
@@ -44,11 +44,11 @@ def last_shown(reflectors: Mapping[str, Reflector[wire.Object]]) -> float:
 
 
 def of_writes(
-    cache: Cache,
+    mirror: Mirror,
     dispatcher: Dispatcher,
     evictor: Evictor,
     writeback: Writeback,
-    allocations: AllocationWriter | None = None,
+    allocations: AllocationWriter | None,
 ) -> Numbers:
     """Sizes of the mirror and depths of the workqueues."""
     workqueues = {name: float(len(workqueue)) for name, workqueue in writeback.workqueues.items()}
@@ -56,7 +56,7 @@ def of_writes(
         workqueues["allocations"] = float(len(allocations.workqueue))
     depths = {"bindings": float(dispatcher.depth), "evictions": float(evictor.depth)}
     return {
-        "vsched_mirror_size": {name: float(size) for name, size in cache.describe().items()},
+        "vsched_mirror_size": {name: float(size) for name, size in mirror.describe().items()},
         "vsched_queue_depth": {**depths, **workqueues},
         "vsched_in_flight": {"bindings": float(dispatcher.in_flight), "evictions": float(evictor.in_flight)},
         "vsched_events_dropped_total": dict(writeback.events.dropped),

@@ -68,7 +68,7 @@ class OverviewPublisher:
         clock: Clock,
         telemetry: Telemetry,
         role: Callable[[], str],
-        settings: OverviewSettings | None = None,
+        settings: OverviewSettings,
     ) -> None:
         self._feed = feed
         self._snapshots = snapshots
@@ -78,7 +78,7 @@ class OverviewPublisher:
         self._telemetry = telemetry
         self._role = role
         """``leader`` where there are sessions."""
-        self._settings = settings or OverviewSettings()
+        self._settings = settings
         self._complaint = ""
         self._drawn: OverviewSources | None = None
         self._looked = -UNHURRIED_SECONDS
@@ -169,7 +169,7 @@ class OverviewPublisher:
         text = f"{type(error).__name__}: {error}"
         if text != self._complaint:
             self._complaint = text
-            self._telemetry.overview_failed(error)
+            self._telemetry.process.overview_failed(error)
 
 
 def _without_sessions(around: Around, before: Overview | None) -> Overview:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from prometheus_client import CollectorRegistry
-
 from vsched.collectors.poll import SourceState
 from vsched.daemon.policy.reload import PolicyReading
 from vsched.daemon.words import log as words
@@ -20,26 +18,25 @@ _SELDOM_SERVED = frozenset(str((RESOURCES | HEEDED)[kind]) for kind in SELDOM_SE
 class ProcessTelemetry:
     """Counts and logs everything but decisions and what becomes of them."""
 
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.metrics = Metrics(self.registry)
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
         self._log = logger("vsched")
 
     def request(self, kind: str, code: int, seconds: float) -> None:
         """A write was answered, or not (code 0)."""
-        self.metrics.requests.labels(kind, str(code)).inc()
-        self.metrics.request_seconds.labels(kind).observe(seconds)
+        self._metrics.requests.labels(kind, str(code)).inc()
+        self._metrics.request_seconds.labels(kind).observe(seconds)
 
     def answered(self, verb: str, code: int) -> None:
         """Any request was answered, or not (code 0)."""
-        self.metrics.api_requests.labels(verb, str(code)).inc()
+        self._metrics.api_requests.labels(verb, str(code)).inc()
 
     def reading(self, reading: PolicyReading) -> None:
         """The policy file was read."""
         result = "success" if reading.ok else "failure"
-        self.metrics.reloads.labels(result).inc()
-        self.metrics.reloaded.labels(result).set(reading.at)
-        self.metrics.generation.set(reading.generation)
+        self._metrics.reloads.labels(result).inc()
+        self._metrics.reloaded.labels(result).set(reading.at)
+        self._metrics.generation.set(reading.generation)
         if reading.ok:
             self._log.info(words.POLICY_IN_FORCE, generation=reading.generation, changes=reading.text)
             for warning in reading.warnings:
@@ -67,23 +64,15 @@ class ProcessTelemetry:
 
     def lag(self, seconds: float, tasks: int) -> None:
         """The event loop was late by this much, and has so many tasks."""
-        self.metrics.loop_lag.observe(seconds)
-        self.metrics.loop_tasks.set(tasks)
+        self._metrics.loop_lag.observe(seconds)
+        self._metrics.loop_tasks.set(tasks)
 
     def advised(self, results: Iterable[str], seconds: float) -> None:
         """Results of searches for advice, and the processor time of all of them together."""
-        self.metrics.advice_seconds.inc(seconds)
+        self._metrics.advice_seconds.inc(seconds)
         for result in results:
-            self.metrics.advice.labels(result).inc()
+            self._metrics.advice.labels(result).inc()
 
     def overview_failed(self, error: Exception) -> None:
         """An overview could not be made; sessions go on."""
         self._log.error(words.PAGE_FAILED, exc_info=error)
-
-    def note(self, event: str, **fields: object) -> None:
-        """Log a step of the daemon's life: started, synced, stopping."""
-        self._log.info(event, **fields)
-
-    def worry(self, event: str, **fields: object) -> None:
-        """Log a warning: something that a person should know, though the daemon goes on."""
-        self._log.warning(event, **fields)

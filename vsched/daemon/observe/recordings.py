@@ -69,8 +69,8 @@ class Recorder:
         self._early: list[tuple[str, str]] = []
         """Loops told while their session was still being handed over: who took, and what is said of it."""
         self._packing: asyncio.Queue[Recording] = asyncio.Queue(MOST_WAITING)
-        telemetry.on_useless = self.useless
-        telemetry.on_loop = self.looped
+        telemetry.on_useless.add(self.useless)
+        telemetry.on_loop.add(self.looped)
 
     @property
     def held(self) -> int:

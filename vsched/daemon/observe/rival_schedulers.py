@@ -34,9 +34,11 @@ class RivalSchedulers:
         leads: Callable[[], bool],
         events: EventRecorder,
         telemetry: Telemetry,
+        ours: Callable[[Task], bool],
         *,
         elected: bool,
     ) -> None:
+        """``ours`` says whether this daemon decides on a pod; those of other shards are bound by other daemons."""
         self._names = " or ".join(names)
         self._clock = clock
         self._leads = leads
@@ -44,8 +46,7 @@ class RivalSchedulers:
         self._telemetry = telemetry
         self._elected = elected
         self._led_since: float | None = None
-        self.ours: Callable[[Task], bool] = lambda task: True
-        """Whether a pod is one that this daemon decides on; those of other shards are bound by other daemons."""
+        self._ours = ours
         self.bindings = 0
         """So far."""
         self._last = 0.0
@@ -62,14 +63,14 @@ class RivalSchedulers:
         if not self._leads():
             self._led_since = None
             return
-        if not self.ours(task):
+        if not self._ours(task):
             return
         if self._led_since is None:
             self._led_since = now
         if self._elected and now - self._led_since < TAKEOVER_SECONDS:
             return
         self.bindings += 1
-        self._telemetry.history.foreign = self.bindings
+        self._telemetry.history.bound_by_others()
         self._last, self._latest = now, f"{task.namespace}/{task.name} to {task.node}"
         about = pod_reference(task.namespace, task.name, task.uid)
         self._events.record(about, WARNING, "BoundByAnother", states_words.bound_by_another(task.node))

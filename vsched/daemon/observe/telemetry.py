@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
+from prometheus_client import CollectorRegistry
 
 from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
@@ -19,12 +20,15 @@ from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.triggers import Reason
 from vsched.daemon.words import log as words
+from vsched.handlers import Handlers
+from vsched.log import logger
 from vsched.model.dump.cycle import RecordingHead
 from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.proof.verify import RuleFinding
 from vsched.web.findings import Arbitrated, Findings
+from vsched.web.metrics.counters import Metrics
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.metrics.usage_counters import UsageMetrics
 from vsched.web.overview.history import SessionHistory, session_row
@@ -72,7 +76,7 @@ class Timing(msgspec.Struct, frozen=True):
         return sum(self.parts)
 
 
-class Telemetry(ProcessTelemetry):
+class Telemetry:
     """Counts and logs sessions, arbitration, bindings and evictions."""
 
     def __init__(
@@ -82,7 +86,11 @@ class Telemetry(ProcessTelemetry):
         settings: ObserveSettings | None = None,
     ) -> None:
         settings = settings or ObserveSettings()
-        super().__init__()
+        self.registry = CollectorRegistry()
+        self.metrics = Metrics(self.registry)
+        self.process = ProcessTelemetry(self.metrics)
+        """What the daemon counts and logs of itself."""
+        self._log = logger("vsched")
         self.findings = Findings()
         self.history = SessionHistory()
         self.shares = ShareHistory()
@@ -101,9 +109,9 @@ class Telemetry(ProcessTelemetry):
         )
         self.follows = self._wasted.follows
         """Whether evictions for a beneficiary are still followed."""
-        self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None
+        self.on_useless: Handlers[[str, str]] = Handlers()
         """Called with the beneficiary and the node of wasted evictions."""
-        self.on_loop: Callable[[str, str], None] = lambda taker, victim: None
+        self.on_loop: Handlers[[str, str]] = Handlers()
         """Called with two jobs that take from each other in turn."""
         self._bind_stage = self.metrics.stage.labels("Bind")
         self._task_assumed, self._task_bound = map(self.metrics.task.labels, ("Assumed", "Bound"))
@@ -124,6 +132,14 @@ class Telemetry(ProcessTelemetry):
         """Have these numbers among the metrics, asked for at every scrape: by name, then by the only label."""
         self.registry.register(NumberGauges(numbers))
 
+    def note(self, event: str, **fields: object) -> None:
+        """Log a step of the daemon's life: started, synced, stopping."""
+        self._log.info(event, **fields)
+
+    def worry(self, event: str, **fields: object) -> None:
+        """Log a warning: something that a person should know, though the daemon goes on."""
+        self._log.warning(event, **fields)
+
     # -- sessions
 
     def assumed(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
@@ -132,13 +148,8 @@ class Telemetry(ProcessTelemetry):
             self._assumed(snapshot, bind)
             yield
 
-    def tell(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> None:
-        """Count and log a session that has ended, and keep its results."""
-        for _ in self.telling(snapshot, report, timing):
-            pass
-
     def telling(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> Iterator[None]:
-        """The same in steps; other tasks may run in between."""
+        """Count and log a session that has ended, and keep its results, in steps; other tasks may run in between."""
         self._last_failure = ""
         placed: list[str] = []
         yield from self.findings.taking(snapshot, report, placed)
@@ -239,10 +250,6 @@ class Telemetry(ProcessTelemetry):
             evictions=sum(counts.values()),
         )
         self.on_useless(beneficiary, node)
-
-    def now(self) -> float:
-        """Seconds since the epoch."""
-        return self._clock.now()
 
     def looped(self, eviction: Evict, seconds: float) -> None:
         """A job took from one that had taken from it before."""

@@ -34,13 +34,13 @@ class Verifier:
         snapshots: SnapshotService,
         recorder: Recorder,
         telemetry: Telemetry,
-        settings: VerifierSettings | None = None,
+        settings: VerifierSettings,
     ) -> None:
         self._every = max(1, round(1 / share))
         self._snapshots = snapshots
         self._recorder = recorder
         self._telemetry = telemetry
-        self._settings = settings or VerifierSettings()
+        self._settings = settings
         self._next = self._every
         """The number of the session that is to be checked next."""
         self._ended = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vsched.clock import Clock
@@ -11,14 +12,15 @@ from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options, workloads_of
-from vsched.daemon.policy.reach import reach_of
-from vsched.daemon.policy.reload import PolicyInForce, policy_of
+from vsched.daemon.policy.reload import PolicyInForce
 from vsched.daemon.triggers import Trigger
 from vsched.daemon.words import states as words
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
-from vsched.mirror.cache import Cache
+from vsched.mirror.events import MirrorEvents
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import Settings
 
@@ -34,7 +36,7 @@ class Base:
     policy: PolicyInForce
     trigger: Trigger
     """What starts the next session."""
-    cache: Cache
+    mirror: Mirror
     """The mirror of the cluster."""
     telemetry: Telemetry
     election: Election
@@ -54,6 +56,10 @@ class Base:
         """The role of this process now: ``leader`` acts, any other only watches."""
         return "stopping" if self.stopping.is_set() else self.election.role
 
+    def lease(self) -> Mapping[str, object]:
+        """Why the own Lease cannot be had, read or kept; empty where it can."""
+        return {"problem": self.election.problem} if self.election.problem else {}
+
     def idle(self) -> str:
         """Why this daemon does not act; empty if it does."""
         return "" if self.election.holds() else words.not_the_leader(self.role())
@@ -64,35 +70,33 @@ def make_base(
     client: ApiClient,
     registry: Registry,
     clock: Clock,
-    policy: PolicyInForce | None = None,
-    trigger: Trigger | None = None,
-    observing: ObserveSettings | None = None,
+    policy: PolicyInForce,
+    trigger: Trigger,
+    observing: ObserveSettings,
 ) -> Base:
-    """The parts for these options; the policy is that of the policy file unless another is given."""
-    policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
-    trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
-    cache = Cache(
-        frozenset(options.scheduler_names if options.schedule else ()),
-        options.default_queue,
-        # With its controller on, this daemon opens new queues itself.
-        open_without_state=options.queue_controller,
-        arbitrating=options.arbitrate,
-        queue_gates=options.gate_controller,
-        ignored=frozenset(options.ignored),
-        asks_seconds=options.cooperative_eviction_seconds,
-        workloads=workloads_of(options),
-        on_change=trigger.pull,
-        on_calm_change=trigger.pull_later,
+    """The parts for these options."""
+    mirror = Mirror(
+        MirrorSettings(
+            frozenset(options.scheduler_names if options.schedule else ()),
+            options.default_queue,
+            # With its controller on, this daemon opens new queues itself.
+            open_without_state=options.queue_controller,
+            arbitrating=options.arbitrate,
+            queue_gates=options.gate_controller,
+            ignored=frozenset(options.ignored),
+            asks_seconds=options.cooperative_eviction_seconds,
+            workloads=workloads_of(options),
+        ),
+        MirrorEvents(on_change=trigger.pull, on_calm_change=trigger.pull_later),
     )
-    cache.history.keep(policy.policy.decays())
-    observing = observing or ObserveSettings()
-    telemetry = Telemetry(clock, cache.task, observing)
-    cache.on_arrival.add(telemetry.arrived)
+    mirror.history.keep(policy.policy.decays())
+    telemetry = Telemetry(clock, mirror.task, observing)
+    mirror.events.on_arrival.add(telemetry.arrived)
     stopping = asyncio.Event()
     election = make_election(options, client, telemetry, stopping)
     if isinstance(election, ShardElection):
-        election.on_shards = trigger.pull
-    return Base(options, client, registry, clock, policy, trigger, cache, telemetry, election, observing, stopping)
+        election.on_shards.add(trigger.pull)
+    return Base(options, client, registry, clock, policy, trigger, mirror, telemetry, election, observing, stopping)
 
 
 def make_election(options: Options, client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event) -> Election:
@@ -100,10 +104,10 @@ def make_election(options: Options, client: ApiClient, telemetry: Telemetry, sto
     if not options.leader_elect:
         return NoElection()
     if options.shards > 1:
-        lost, told = stopping.set, telemetry.answered
+        lost, told = stopping.set, telemetry.process.answered
         return ShardElection(options.lease, options.shards, client.connection, telemetry, lost, on_answer=told)
     return LeaseElection(
-        options.lease, client.connection, telemetry, on_lost=stopping.set, on_answer=telemetry.answered
+        options.lease, client.connection, telemetry, on_lost=stopping.set, on_answer=telemetry.process.answered
     )
 
 

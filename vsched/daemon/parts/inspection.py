@@ -19,7 +19,7 @@ from vsched.web.overview.feed import OverviewFeed
 from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.devices import device_route
 from vsched.web.pages.dumps import dump_routes
-from vsched.web.pages.explanations import Elsewhere, explanation_routes, nobody
+from vsched.web.pages.explanations import Elsewhere, explanation_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.pages.recording import Whose
@@ -36,24 +36,24 @@ class Inspection:
         self,
         base: Base,
         role: Callable[[], str],
-        elsewhere: Elsewhere = nobody,
-        unmade: Elsewhere = nobody,
-        uncreated: Elsewhere = nobody,
+        elsewhere: Elsewhere,
+        unmade: Elsewhere,
+        uncreated: Elsewhere,
     ) -> None:
         """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about,
         ``unmade`` why a vcjob has no PodGroup, ``uncreated`` why its pods cannot be created.
         """
-        options, registry, clock, telemetry, cache = (
+        options, registry, clock, telemetry, mirror = (
             base.options,
             base.registry,
             base.clock,
             base.telemetry,
-            base.cache,
+            base.mirror,
         )
         self.snapshots = SnapshotService(base.trigger.pull, role)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
-            self._advisor = Advisor(self.snapshots, registry, cache.advise, telemetry, base.observing.advice)
+            self._advisor = Advisor(self.snapshots, registry, mirror.inputs.advise, telemetry, base.observing.advice)
         whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
         self.recorder = Recorder(
             options.recordings, self.snapshots, whose, clock, telemetry, base.observing.binding_tries
@@ -66,13 +66,13 @@ class Inspection:
         self._findings = telemetry.findings
         at_rest = self.snapshots.at_rest.wait
         self._explanations = explanation_routes(
-            self._look, registry, cache.unused, at_rest, elsewhere=elsewhere, unmade=unmade, uncreated=uncreated
+            self._look, registry, mirror.unused, at_rest, elsewhere=elsewhere, unmade=unmade, uncreated=uncreated
         )
-        seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names, cache.called)
+        seen = MirrorView(mirror.tasks_of, mirror.tasks_on, lambda: mirror.axis.names, mirror.called)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._devices = device_route(lambda: self._findings.snapshot)
         self._histories = (
-            usage_history_route(lambda: frozen_history(cache.history.publish())),
+            usage_history_route(lambda: frozen_history(mirror.history.publish())),
             queue_history_route(telemetry.shares),
         )
         self._files = read_files()

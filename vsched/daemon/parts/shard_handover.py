@@ -19,10 +19,6 @@ LOOK_SECONDS = 0.1
 """How often to look whether the writes for a shard have ended."""
 
 
-async def _nothing() -> None:
-    """The mirror is complete as it is."""
-
-
 class ShardHandover:
     """The beginning and the end of each term of a shard."""
 
@@ -37,8 +33,6 @@ class ShardHandover:
         self._caught_up: set[Elector] = set()
         """The terms of which the mirror has all that was written before."""
         self._behind = asyncio.Event()
-        self.catch_up: Callable[[], Awaitable[None]] = _nothing
-        """Waits until the mirror has everything that the API server has by now."""
 
     @property
     def shards(self) -> frozenset[int]:
@@ -51,13 +45,16 @@ class ShardHandover:
             self._behind.set()
         return frozenset(shard for shard, term in terms.items() if term in self._caught_up)
 
-    async def run(self) -> None:
-        """Catch up with each shard that is new, until cancelled."""
+    async def run(self, catch_up: Callable[[], Awaitable[None]]) -> None:
+        """Catch up with each shard that is new, until cancelled.
+
+        ``catch_up`` waits until the mirror has everything that the API server has by now.
+        """
         while True:
             await self._behind.wait()
             self._behind.clear()
             terms = {self._election.term(shard) for shard in self._election.shards} - self._caught_up
-            await self.catch_up()
+            await catch_up()
             self._caught_up |= terms
             self._changed()
 

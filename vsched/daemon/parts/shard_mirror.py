@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -21,8 +21,9 @@ from vsched.daemon.words import tasks as words
 from vsched.errors import VschedError
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.handlers import Handlers
 from vsched.kube.client import ApiClient
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import PODS
 from vsched.mirror.sharding import ShardDivision, narrowed, territory
 from vsched.model.nodes.masks import NodeMask
@@ -45,33 +46,28 @@ class ShardMirror:
 
     def __init__(
         self,
-        cache: Cache,
+        mirror: Mirror,
         election: ShardElection,
         division: ShardDivision,
         client: ApiClient,
         names: Iterable[str],
         clock: Clock,
-        moved: Callable[[], None],
         changed: Callable[[], None],
-        *,
-        handover: ShardHandover | None = None,
-        divided_later: bool = False,
+        handover: ShardHandover | None,
     ) -> None:
-        """``moved`` is called when the shards are others than in the session before, ``changed`` when other nodes may
-        be used. ``handover`` is None where nothing is written. ``names`` are those of the schedulers whose pods are
-        ours. Where shares are worked out only after the snapshot (``divided_later``), whoever does it also asks which
-        jobs have their turn (``in_turn``)."""
-        self._cache = cache
+        """``changed`` is called when other nodes may be used. ``handover`` is None where nothing is written. ``names``
+        are those of the schedulers whose pods are ours."""
+        self._mirror = mirror
         self._election = election
         self.division = division
         self._client = client
         self._names = frozenset(names)
         self._clock = clock
-        self._moved = moved
+        self.on_moved: Handlers[[]] = Handlers()
+        """Called when the shards are others than in the session before."""
         self._changed = changed
         self._handover = handover
         self._turns = ShardTurns(division, changed)
-        self._divided_later = divided_later
         self._held: frozenset[int] = frozenset()
         self._held_since = 0.0
         """When the latest of them became ours, by the clock of the election."""
@@ -87,16 +83,14 @@ class ShardMirror:
         """When it was found out last which nodes of others would help, and which."""
         self._mask: tuple[NodeStatics, frozenset[int], int, NodeMask] | None = None
         """The mask of the latest snapshot, with what it was made from."""
-        election.settle = self.settle
 
-    @property
-    def tasks(self) -> tuple[LongLived, ...]:
-        """What runs for long."""
+    def tasks(self, catch_up: Callable[[], Awaitable[None]]) -> tuple[LongLived, ...]:
+        """What runs for long; ``catch_up`` waits until the mirror has everything that the API server has by now."""
         loans = LongLived(words.LOANS_OF_NODES, self.run, words.LOANS, acts=True)
         if self._handover is None:
             return (loans,)
-        says = words.HANDOVER
-        return (loans, LongLived(words.SHARDS_TAKEN_OVER, self._handover.run, says, acts=True))
+        take_over = partial(self._handover.run, catch_up)
+        return (loans, LongLived(words.SHARDS_TAKEN_OVER, take_over, words.HANDOVER, acts=True))
 
     def numbers(self) -> Numbers:
         """Figures for metrics."""
@@ -119,14 +113,15 @@ class ShardMirror:
                 self._lending.leave(shard)
             # Daemons before may not have written the statuses of jobs that are ours from now on.
             self._held = held
-            self._cache.review()
-            self._moved()
-        whole = self._latest = self._cache.snapshot(now)
+            self._mirror.assumptions.review()
+            self.on_moved()
+        whole = self._latest = self._mirror.snapshot(now)
         self._seen_version = self._lending.version
         self._seen.set()
         mask = None if len(held) == self.division.count else self._territory(whole)
         found = narrowed(whole, self.division, held, mask)
-        return found if self._divided_later else self.in_turn(found)
+        # Where shares are worked out only after the snapshot, whoever does it also asks which jobs have their turn.
+        return found if self._mirror.settings.arbitrating else self.in_turn(found)
 
     def in_turn(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot without the jobs that wait for the turn of their shard."""
@@ -134,11 +129,7 @@ class ShardMirror:
 
     def preparing(self) -> Iterator[None]:
         """Much of the work of the next snapshot, in steps."""
-        return self._cache.preparing()
-
-    def assuming(self, report: CycleReport) -> Iterator[None]:
-        """Assume the decisions of a cycle, in steps."""
-        return self._cache.assuming(report)
+        return self._mirror.preparing()
 
     def deciding(self, decide: Decide, alone: Decide) -> Decide:
         """Cycles that also find out, now and then, which nodes of other shards would help the jobs that still wait.
@@ -246,7 +237,7 @@ class ShardMirror:
         for pod in found.get("items") or ():
             ours = pod["spec"].get("schedulerName") in self._names
             if ours and (pod.get("status") or {}).get("phase") not in ENDED:
-                task = self._cache.task(pod["metadata"]["uid"])
+                task = self._mirror.task(pod["metadata"]["uid"])
                 if task is None or task.node != node:
                     return False
         return True

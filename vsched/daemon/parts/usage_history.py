@@ -21,7 +21,7 @@ def history_keeper(base: Base, writes: WritePath, watches: Watches) -> HistoryKe
     stored = history_object(options, base.client, writes.writer, new_identity())
     past = _past(base, watches) if options.history_from_prometheus else None
     return HistoryKeeper(
-        base.cache.history,
+        base.mirror.history,
         stored,
         writes.events,
         base.telemetry,
@@ -43,4 +43,4 @@ def _past(base: Base, watches: Watches) -> Past:
         for event in watches.awaited():
             await event.wait()
 
-    return PastOfPrometheus(base.settings, base.client, base.policy.reach, base.cache, base.clock, listed)
+    return PastOfPrometheus(base.settings, base.client, base.policy.reach, base.mirror, base.clock, listed)

@@ -31,9 +31,9 @@ class Watches:
         self._discovery = Discovery(base.client, base.clock)
         self.reflectors = reflectors(
             base.client,
-            base.cache,
+            base.mirror,
             others,
-            telemetry.watch,
+            telemetry.process.watch,
             scheduling=options.schedule,
             arbitrating=options.arbitrate,
             user_key=options.user_key,
@@ -45,7 +45,7 @@ class Watches:
         self.progress = Progress(self._statistics, telemetry.note)
         self._running: dict[str, asyncio.Task[None]] = {}
         """The watches of kinds of the table, once they run."""
-        for kind in base.cache.workloads.followed:
+        for kind in base.mirror.intake.workloads.followed:
             self._add(kind)
 
     @property
@@ -94,22 +94,22 @@ class Watches:
     async def _follow_workloads(self) -> None:
         options, telemetry = self._base.options, self._base.telemetry
         async with asyncio.TaskGroup() as group:
-            for kind in self._base.cache.workloads.followed:
+            for kind in self._base.mirror.intake.workloads.followed:
                 self._start(group, kind.id)
             if options.workloads_file is None or not options.schedule:
                 return  # the table stays; the group waits for its watches
-            file = WorkloadFile(options.workloads_file, self._base.cache.workloads)
+            file = WorkloadFile(options.workloads_file, self._base.mirror.intake.workloads)
             async for table in file.tables(telemetry.note, telemetry.worry):
                 await self._use(group, table)
 
     async def _use(self, group: asyncio.TaskGroup, table: WorkloadTable) -> None:
         """Take another table into force: watches begin and end, and what it concerns is listed again."""
-        before = {kind.id: kind for kind in self._base.cache.workloads.followed}
+        before = {kind.id: kind for kind in self._base.mirror.intake.workloads.followed}
         after = {kind.id: kind for kind in table.followed}
         for id, kind in before.items():
             if id not in after or after[id].resources != kind.resources:
                 await self._end(id)
-        again = self._base.cache.use_workloads(table)
+        again = self._base.mirror.intake.use_workloads(table)
         for id, kind in after.items():
             if id not in self.reflectors:
                 self._add(kind)
@@ -121,7 +121,7 @@ class Watches:
     def _add(self, kind: WorkloadKind) -> None:
         base = self._base
         made: Reflector[wire.Object] = workload_reflector(
-            base.client, base.cache, kind, base.telemetry.watch, base.options.user_key, self._discovery
+            base.client, base.mirror, kind, base.telemetry.process.watch, base.options.user_key, self._discovery
         )
         self.reflectors[kind.id] = made
         self._statistics[kind.id] = made.statistics

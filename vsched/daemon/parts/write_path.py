@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
+from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.daemon.lead.leader_address import leader_signs
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.rival_schedulers import RivalSchedulers
@@ -14,12 +17,12 @@ from vsched.daemon.tasks import LongLived
 from vsched.daemon.words import log as log_words
 from vsched.daemon.words import tasks as words
 from vsched.framework.claims.rules import rules_of
-from vsched.mirror.handlers import Handlers
+from vsched.handlers import Handlers
 from vsched.mirror.sharding import ShardDivision
 from vsched.writes.bind_backoff import BindBackoff
-from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome
+from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome, no_notes
 from vsched.writes.claims.claim_writes import ClaimWrites
-from vsched.writes.claims.transactions import TransactionReports
+from vsched.writes.claims.transactions import TransactionReports, TransactionSettings
 from vsched.writes.confirmations import Confirmations, ConfirmationSettings
 from vsched.writes.events import EventSettings
 from vsched.writes.eviction_backoff import EvictionBackoff, EvictionBackoffSettings
@@ -33,68 +36,78 @@ from vsched.writes.writer import Writer
 class WritePath:
     """The parts that write, from the rate limit to the confirmation."""
 
-    def __init__(
-        self, base: Base, writeback: WritebackSettings | None = None, confirmations: ConfirmationSettings | None = None
-    ) -> None:
-        options, client, clock, cache, telemetry = base.options, base.client, base.clock, base.cache, base.telemetry
+    def __init__(self, base: Base, writeback: WritebackSettings | None, confirmations: ConfirmationSettings) -> None:
+        options, client, clock, mirror, telemetry = base.options, base.client, base.clock, base.mirror, base.telemetry
         bucket = TokenBucket(options.api_qps, options.api_burst)
-        self.writer = writer = Writer(client, bucket, telemetry.request, base.election.holds, cache.is_leaving)
+        self.writer = writer = Writer(client, bucket, telemetry.process.request, base.election.holds, mirror.is_leaving)
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
-        settings, statuses = writeback or WritebackSettings(events=events), StatusOutcomes(cache)
+        settings, statuses = writeback or WritebackSettings(events=events), StatusOutcomes(mirror)
         self.writeback = Writeback(
-            client, writer, settings, clock, statuses.status, cache, statuses.nomination, base.election.first.is_set
+            client, writer, settings, clock, statuses.status, mirror, statuses.nomination, base.election.first.is_set
         )
         self.events = self.writeback.events
-        self.events.worry = telemetry.worry
-        self.bind_backoff = BindBackoff(cache.forget)
-        self.eviction_backoff = EvictionBackoff(cache, EvictionBackoffSettings())
-        self.confirmations = Confirmations(
-            client, cache, clock, telemetry.binding_lost, confirmations or ConfirmationSettings()
-        )
+        self.events.on_refused.add(telemetry.worry)
+        self.bind_backoff = BindBackoff(mirror.assumptions.forget)
+        self.eviction_backoff = EvictionBackoff(mirror.assumptions, EvictionBackoffSettings())
+        self.confirmations = Confirmations(client, mirror.assumptions, clock, telemetry.binding_lost, confirmations)
         outcomes = Outcomes(
-            cache, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback
+            mirror, telemetry, self.bind_backoff, self.eviction_backoff, self.confirmations, self.writeback, clock
         )
-        bound: Handlers[Outcome] = Handlers()
+        bound: Handlers[[Outcome]] = Handlers()
         bound.add(outcomes.binding)
+        self.podgroups: PodGroupController | None = None
+        notes = no_notes
+        if options.schedule and options.podgroup_controller:
+            names = frozenset(options.scheduler_names)
+            self.podgroups = PodGroupController(writer, self.events, mirror, names, telemetry.worry)
+            notes = self.podgroups.notes
         sending = DispatchSettings(options.max_in_flight)
-        self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock)
+        self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock, notes)
         self.dispatcher.goes_before(self.writeback.precedence)
         reports = TransactionReports(
             outcomes.undone, outcomes.binding, lambda told: telemetry.worry(log_words.CLAIMS_NOT_RELEASED, problem=told)
         )
         self.claims = ClaimWrites(
-            client, writer, self.dispatcher, cache, clock, reports, lambda: rules_of(base.policy.policy).bind_seconds
+            client,
+            writer,
+            self.dispatcher,
+            mirror,
+            clock,
+            reports,
+            lambda: rules_of(base.policy.policy).bind_seconds,
+            TransactionSettings(),
         )
         bound.add(self.claims.gangs.answered)
-        cache.on_claim.add(self.claims.gangs.changed)
+        mirror.events.on_claim.add(self.claims.gangs.changed)
         evictions = EvictionSettings(
             delete=options.eviction_mode == "delete", asks_seconds=options.cooperative_eviction_seconds
         )
         self.evictor = Evictor(
-            writer, outcomes.eviction, evictions, clock, outcomes.withdrawal, lambda uid: cache.task(uid) is not None
+            writer, outcomes.eviction, evictions, clock, outcomes.withdrawal, lambda uid: mirror.task(uid) is not None
         )
         elected, leads = options.leader_elect, base.election.holds
-        self.rivals = RivalSchedulers(options.scheduler_names, clock, leads, self.events, telemetry, elected=elected)
         self.shards: ShardMirror | None = None
         """None where this daemon decides for the whole cluster."""
-        self.handover: ShardHandover | None = None
         if isinstance(base.election, ShardElection):
             division = ShardDivision(options.shards, options.shard_by, options.node_pool_label)
-            self.handover = ShardHandover(base.election, self.dispatcher, self.claims, base.trigger.pull)
+            handover = ShardHandover(base.election, self.dispatcher, self.claims, base.trigger.pull)
             self.shards = ShardMirror(
-                cache,
+                mirror,
                 base.election,
                 division,
                 client,
                 options.scheduler_names,
                 clock,
-                self.rivals.took_over,
                 base.trigger.pull,
-                handover=self.handover,
-                divided_later=options.arbitrate,
+                handover,
             )
-            self.rivals.ours = self.shards.owns
-        cache.on_foreign.add(self.rivals.bound)
+        ours = (lambda task: True) if self.shards is None else self.shards.owns
+        self.rivals = RivalSchedulers(
+            options.scheduler_names, clock, leads, self.events, telemetry, ours, elected=elected
+        )
+        if self.shards is not None:
+            self.shards.on_moved.add(self.rivals.took_over)
+        mirror.events.on_foreign.add(self.rivals.bound)
         self.policy_status: PolicyStatus | None = None
         """None where the policy is not that of a ConfigMap."""
         if isinstance(base.policy, PolicyMap):
@@ -106,9 +119,13 @@ class WritePath:
         self.bind_backoff.release()
         self.claims.answered_again()
 
-    @property
-    def tasks(self) -> tuple[LongLived, ...]:
-        """What runs for long."""
+    async def settle(self, shard: int) -> None:
+        """Wait until what was decided for a shard that is being given back is carried out."""
+        if self.shards is not None:
+            await self.shards.settle(shard)
+
+    def tasks(self, catch_up: Callable[[], Awaitable[None]]) -> tuple[LongLived, ...]:
+        """What runs for long; ``catch_up`` waits until the mirror has everything that the API server has by now."""
         tasks = [
             LongLived("bindings", self.dispatcher.run, words.BINDINGS, acts=True),
             LongLived("claims", self.claims.run, words.CLAIMS, acts=True),
@@ -121,5 +138,5 @@ class WritePath:
         if self.policy_status is not None:
             says = words.POLICY_STATUS
             tasks.append(LongLived("policy status", self.policy_status.run, says, once=True))
-        shards = () if self.shards is None else self.shards.tasks
+        shards = () if self.shards is None else self.shards.tasks(catch_up)
         return (*tasks, *shards, *self._signs)

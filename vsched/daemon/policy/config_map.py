@@ -24,7 +24,7 @@ from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.errors import NotFound
 from vsched.kube.times import time_stamp
 from vsched.kube.watch.deltas import BrokenObject, Delta
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.mirror.resources import CONFIG_MAPS
 from vsched.mirror.wire.base import Metadata, Wire
 from vsched.settings import Settings, load_text
@@ -134,7 +134,9 @@ class PolicyMap(PolicyInForce):
     async def _watch(self, on_reading: Callable[[PolicyReading], None]) -> None:
         selectors = {"fieldSelector": f"metadata.name={self.at.name}"}
         reflector = Reflector(
-            self._client, CONFIG_MAPS, _DECODER.decode, self, namespace=self.at.namespace, selectors=selectors
+            self._client,
+            WatchedKind(CONFIG_MAPS, _DECODER.decode, namespace=self.at.namespace, selectors=selectors),
+            self,
         )
         async with asyncio.TaskGroup() as group:
             group.create_task(reflector.run())

@@ -17,8 +17,8 @@ from vsched.errors import BadInput
 from vsched.framework.policy import DeviceConfigAt
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.deltas import BrokenObject, Delta
-from vsched.kube.watch.reflector import Reflector
-from vsched.mirror.cache import Cache
+from vsched.kube.watch.reflector import Reflector, WatchedKind
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import CONFIG_MAPS
 from vsched.model.deviceshare.divisions import UNKNOWN_DIVISIONS, USUAL_DIVISIONS
 from vsched.settings.geometries import KEY, divisions_in
@@ -33,7 +33,7 @@ class GeometryWatch:
         self,
         wanted: Callable[[], DeviceConfigAt | None],
         client: ApiClient,
-        cache: Cache,
+        mirror: Mirror,
         note: Callable[..., None],
         worry: Callable[..., None],
     ) -> None:
@@ -42,7 +42,7 @@ class GeometryWatch:
         """Set once it is known which geometries count at first."""
         self._wanted = wanted
         self._client = client
-        self._cache = cache
+        self._mirror = mirror
         self._note, self._worry = note, worry
         self._changed = asyncio.Event()
 
@@ -63,14 +63,16 @@ class GeometryWatch:
 
     async def _follow(self, wanted: DeviceConfigAt | None) -> None:
         if wanted is None:
-            self._cache.use_divisions(USUAL_DIVISIONS)
+            self._mirror.inputs.use_divisions(USUAL_DIVISIONS)
             self.settled.set()
             return
-        self._cache.use_divisions(UNKNOWN_DIVISIONS)  # nothing is divided before it is known how
-        sink = GeometrySink(ConfigMapKey(wanted.namespace, wanted.name, KEY), self._cache, self._note, self._worry)
+        self._mirror.inputs.use_divisions(UNKNOWN_DIVISIONS)  # nothing is divided before it is known how
+        sink = GeometrySink(ConfigMapKey(wanted.namespace, wanted.name, KEY), self._mirror, self._note, self._worry)
         selectors = {"fieldSelector": f"metadata.name={wanted.name}"}
         reflector = Reflector(
-            self._client, CONFIG_MAPS, _DECODER.decode, sink, namespace=wanted.namespace, selectors=selectors
+            self._client,
+            WatchedKind(CONFIG_MAPS, _DECODER.decode, namespace=wanted.namespace, selectors=selectors),
+            sink,
         )
         async with asyncio.TaskGroup() as group:
             group.create_task(reflector.run())
@@ -83,9 +85,9 @@ class GeometryWatch:
 class GeometrySink:
     """Takes the geometries of a ConfigMap to the mirror."""
 
-    def __init__(self, at: ConfigMapKey, cache: Cache, note: Callable[..., None], worry: Callable[..., None]) -> None:
+    def __init__(self, at: ConfigMapKey, mirror: Mirror, note: Callable[..., None], worry: Callable[..., None]) -> None:
         self._at = at
-        self._cache = cache
+        self._mirror = mirror
         self._note, self._worry = note, worry
 
     def replace(self, items: list[ConfigMap], resource_version: str) -> None:
@@ -106,19 +108,19 @@ class GeometrySink:
             where=str(self._at),
             problem=problem,
         )
-        self._cache.use_divisions(USUAL_DIVISIONS)
+        self._mirror.inputs.use_divisions(USUAL_DIVISIONS)
 
     def _see(self, found: ConfigMap | None) -> None:
         text = None if found is None else (found.data or {}).get(KEY)
         if text is None:
             self._note(words.NO_GEOMETRIES, where=f"{self._at} {KEY}")
-            self._cache.use_divisions(USUAL_DIVISIONS)
+            self._mirror.inputs.use_divisions(USUAL_DIVISIONS)
             return
         try:
             known = divisions_in(text, f"{self._at} {KEY}")
         except BadInput as error:
             self._worry(words.GEOMETRIES_REJECTED, problem=str(error))
             return
-        if self._cache.use_divisions(known):
+        if self._mirror.inputs.use_divisions(known):
             models = sum(len(one.models) for one in known.geometries)
             self._note(words.GEOMETRIES_LOADED, where=str(self._at), models=models, npus=len(known.chips))

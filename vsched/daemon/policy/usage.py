@@ -11,12 +11,12 @@ from vsched.collectors.make import make_source
 from vsched.collectors.poll import Poller, PollSettings, SourceState, numbers_of
 from vsched.collectors.source import NodeTarget
 from vsched.kube.client import ApiClient
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.model.amounts.resources import CPU, MEMORY, Amounts
 from vsched.model.nodes.table import NodeAttributes
 from vsched.settings import Settings
 from vsched.settings.metrics import MetricsSource
-from vsched.settings.reach import NOTHING, Reach
+from vsched.settings.reach import Reach
 
 
 class WantedUsage(NamedTuple):
@@ -33,16 +33,16 @@ class UsageCollector:
         self,
         settings: Callable[[], Settings],
         client: ApiClient,
-        cache: Cache,
+        mirror: Mirror,
         clock: Clock,
         on_state: Callable[[SourceState], None],
-        reach: Reach = NOTHING,
+        reach: Reach,
     ) -> None:
         self._reach = reach
         """The Secrets and files that may be used to log in at the source."""
         self._settings = settings
         self._client = client
-        self._cache = cache
+        self._mirror = mirror
         self._clock = clock
         self._on_state = on_state
         """Called when the state of the source changes."""
@@ -82,20 +82,20 @@ class UsageCollector:
         source = None if wanted.metrics is None else make_source(wanted.metrics, self._client, self._clock, self._reach)
         if source is None or wanted.metrics is None:
             if before is not None:
-                self._cache.use(None)
+                self._mirror.inputs.use(None)
             return
         label = wanted.metrics.node_label
         poller = Poller(
             source,
             PollSettings(wanted.metrics.interval, wanted.metrics.timeout),
-            lambda: [target_of(attributes, has, label) for attributes, has in self._cache.nodes()],
+            lambda: [target_of(attributes, has, label) for attributes, has in self._mirror.nodes()],
             wanted.periods,
             self._clock,
-            self._cache.use,
+            self._mirror.inputs.use,
             self._on_state,
         )
         if before is not None:
-            poller.standing.rounds = before.rounds
+            poller.standing.rounds.update(before.rounds)
         self._state = poller.standing
         await poller.run()
 

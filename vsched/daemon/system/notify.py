@@ -16,7 +16,7 @@ LONGEST_STATUS = 500
 class Notifier:
     """Sends facts to the service manager, if there is one."""
 
-    def __init__(self, address: str = "", watchdog_seconds: float = 0.0) -> None:
+    def __init__(self, address: str, watchdog_seconds: float = 0.0) -> None:
         """The address is a path, or ``@`` and the name of an abstract socket; empty without a service manager."""
         if address and address[0] not in "/@":
             raise BadInput(words.bad_socket(address))

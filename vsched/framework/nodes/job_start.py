@@ -54,7 +54,7 @@ class JobStart:
         extra: Left,
         *,
         has_devices: bool,
-        runs: RunSlots | None = None,
+        runs: RunSlots | None,
     ) -> None:
         self.job = job
         self.at = at

@@ -91,7 +91,7 @@ class ShapeNodes:
         """For tasks without claims that no reservation binds."""
         self._by_claims: dict[Hashable, ShapeFindings] | None = None
 
-    def findings_for(self, claims: TaskClaims | None, bound: Hashable = ()) -> ShapeFindings:
+    def findings_for(self, claims: TaskClaims | None, bound: Hashable) -> ShapeFindings:
         """The findings for tasks with such claims; ``bound`` names the reservations that bind them."""
         if claims is None and not bound:
             if self._findings is None:

@@ -173,7 +173,7 @@ def job_outcome(
     view: JobView,
     condition: Condition | None,
     advice: Advice | None,
-    headline: UnschedulableReason | None = None,
+    headline: UnschedulableReason | None,
 ) -> JobOutcome:
     """A job's status as it should be written; ``headline`` is why it waits, where that is known already."""
     spec, counts = view.spec, view.job.counts

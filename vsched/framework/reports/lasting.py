@@ -94,7 +94,7 @@ def _closed(closing: Sequence[Check]) -> Lasting:
     return Lasting(codes[first], words.none_usable(sorted(counts.items(), key=lambda one: -one[1])))
 
 
-def _too_large(nodes: NodeTable, shape: Shape, open_rows: Mask, who: str = words.NO_NODE) -> str:
+def _too_large(nodes: NodeTable, shape: Shape, open_rows: Mask, who: str) -> str:
     """``no node has 16 cpu (largest: 8)``: requests larger than any node (of ``open_rows``) has; else empty."""
     parts = []
     for column, amount in shape.request:

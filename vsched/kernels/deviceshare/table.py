@@ -10,6 +10,7 @@ as much memory (``mig``).
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from operator import is_not
 from typing import Any, NamedTuple
@@ -60,55 +61,30 @@ class Gain(NamedTuple):
     """Of a device that is divided by MIG."""
 
 
+@dataclass(eq=False, slots=True)
 class DeviceTable:
     """Devices of one kind. All arrays are [slot, node]; slots without a device are unhealthy and have nothing free."""
 
-    __slots__ = (
-        "healthy",
-        "largest",
-        "memory",
-        "networks",
-        "sharers",
-        "states",
-        "thousandths",
-        "total_memory",
-        "types",
-        "users",
-    )
-
-    def __init__(
-        self,
-        healthy: Mask,
-        types: Ints,
-        total_memory: Ints,
-        memory: Ints,
-        thousandths: Ints,
-        sharers: Ints,
-        users: Ints,
-        networks: Ints | None = None,
-        states: NDArray[Any] | None = None,
-        largest: Ints | None = None,
-    ) -> None:
-        self.healthy = healthy
-        """Whether there is a device that may be used."""
-        self.types = types
-        """int64: a number for its type; the caller knows which."""
-        self.total_memory = total_memory
-        """int64, MiB; 0 where memory does not count."""
-        self.memory = memory
-        """int64, MiB free."""
-        self.thousandths = thousandths
-        """int64, free."""
-        self.sharers = sharers
-        """int64: how many more containers may use it; ``NO_BOUND`` where there is no bound."""
-        self.users = users
-        """int64: how many parts of pods are on it."""
-        self.networks = networks
-        """int64: the number of the network that connects it with others of its node, or -1; None where none has one."""
-        self.states = states
-        """MigState: of devices that are divided by MIG; None of others. None where no device is."""
-        self.largest = largest
-        """int64, MiB: the largest free instance; ``UNDIVIDED`` of other devices. None where no device is divided."""
+    healthy: Mask
+    """Whether there is a device that may be used."""
+    types: Ints
+    """int64: a number for its type; the caller knows which."""
+    total_memory: Ints
+    """int64, MiB; 0 where memory does not count."""
+    memory: Ints
+    """int64, MiB free."""
+    thousandths: Ints
+    """int64, free."""
+    sharers: Ints
+    """int64: how many more containers may use it; ``NO_BOUND`` where there is no bound."""
+    users: Ints
+    """int64: how many parts of pods are on it."""
+    networks: Ints | None = None
+    """int64: the number of the network that connects it with others of its node, or -1; None where none has one."""
+    states: NDArray[Any] | None = None
+    """MigState: of devices that are divided by MIG; None of others. None where no device is."""
+    largest: Ints | None = None
+    """int64, MiB: the largest free instance; ``UNDIVIDED`` of other devices. None where no device is divided."""
 
     @classmethod
     def empty(cls, slots: int, nodes: int) -> DeviceTable:

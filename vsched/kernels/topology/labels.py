@@ -29,7 +29,7 @@ class _Values(NamedTuple):
 
 
 def label_domains(
-    label_tiers: Sequence[LabelTier], statics: NodeStatics, outside: Mask, taken: Collection[str] = ()
+    label_tiers: Sequence[LabelTier], statics: NodeStatics, outside: Mask, taken: Collection[str]
 ) -> dict[int, Domains]:
     """By level, the domains of the nodes that are ``outside`` of all HyperNodes.
 

@@ -64,7 +64,7 @@ def find_kubeconfig(named: str | Path | None, environment: Mapping[str, str]) ->
     return read_files([usual]) if usual and usual.is_file() else None
 
 
-def from_kubeconfig(config: Kubeconfig, context: str | None = None) -> Connection:
+def from_kubeconfig(config: Kubeconfig, context: str | None) -> Connection:
     """The connection that one context of a kubeconfig describes."""
     chosen = choose(config, context)
     cluster = chosen.cluster.value
@@ -192,7 +192,7 @@ def _without_relative_paths(
     return content
 
 
-def in_cluster(environment: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT) -> Connection:
+def in_cluster(environment: Mapping[str, str], service_account: Path) -> Connection:
     """The connection of a pod's service account; its token is read again as the kubelet rotates it."""
     where = IN_CLUSTER
     host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "")

@@ -13,7 +13,7 @@ import msgspec
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LEASES, LeaseSettings
 from vsched.kube.watch.deltas import BrokenObject, Delta, Statistics
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, WatchedKind
 
 
 class _Spec(msgspec.Struct, rename="camel"):
@@ -44,18 +44,20 @@ class LeaseWatch:
         self,
         client: ApiClient,
         settings: LeaseSettings,
-        on_state: Callable[[Statistics], None] = lambda statistics: None,
+        on_state: Callable[[Statistics], None],
     ) -> None:
         self.freed = asyncio.Event()
         """Set when the Lease has no holder or is deleted, or has other annotations; the reader clears it."""
         self._notes: dict[str, str] = {}
         self._reflector = Reflector(
             client,
-            LEASES,
-            msgspec.json.Decoder(_Lease).decode,
+            WatchedKind(
+                LEASES,
+                msgspec.json.Decoder(_Lease).decode,
+                namespace=settings.namespace,
+                selectors={"fieldSelector": f"metadata.name={settings.name}"},
+            ),
             self,
-            namespace=settings.namespace,
-            selectors={"fieldSelector": f"metadata.name={settings.name}"},
             on_state=on_state,
         )
 

@@ -1,16 +1,16 @@
-"""What a reflector delivers: the interfaces of sinks (lists and changes of objects), and the reflector's statistics."""
+"""What a reflector watches and delivers: the interfaces of sinks (lists and changes of objects), and its statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from vsched.errors import BadObject
-from vsched.kube.paths import ApiResource
+from vsched.kube.paths import ApiResource, Params
 from vsched.kube.watch.framing import Identity
 
 T = TypeVar("T")
@@ -233,3 +233,19 @@ class Statistics:
     def relists(self) -> int:
         """Lists that were completed after the first."""
         return max(0, self.lists - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedKind(Generic[T]):
+    """What is watched, and how its objects are read."""
+
+    resource: ApiResource
+    decode: Callable[[bytes], T]
+    older: Sequence[ApiResource] = ()
+    """Versions of the kind to read where the newest one is not served."""
+    namespace: str = ""
+    selectors: Params = field(default_factory=dict)
+    on_version: Callable[[ApiResource], None] = lambda resource: None
+    """Called before each list, with the version that is tried."""
+    read_line: Callable[[bytes], ReadLine[T] | None] = lambda line: None
+    """Reads a line of a watch faster than ``decode``; None is for lines that it leaves to that."""

@@ -16,9 +16,8 @@ from vsched.clock import Clock
 from vsched.errors import UNREADABLE, UNUSABLE, why_unreadable
 from vsched.kube.client import ApiClient, ApiResponse
 from vsched.kube.errors import Gone, one_line, unexpected
-from vsched.kube.paths import Params
 from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
-from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics
+from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics, WatchedKind
 from vsched.kube.watch.framing import Page, decode_page, identity_of
 from vsched.kube.watch.splitting import ListSplitter
 from vsched.kube.words import watching as words
@@ -35,19 +34,16 @@ class Lister(Generic[T]):
     def __init__(
         self,
         client: ApiClient,
-        path: str,
-        selectors: Params,
-        decode: Callable[[bytes], T],
+        kind: WatchedKind[T],
         sink: PartsSink[T],
         settings: ReflectorSettings,
         statistics: Statistics,
         clock: Clock,
     ) -> None:
         self._client = client
-        self.path = path
-        """Where the kind is listed."""
-        self._selectors = selectors
-        self._decode = decode
+        self._path = kind.resource.path(kind.namespace)
+        self._selectors = kind.selectors
+        self._decode = kind.decode
         self._sink = sink
         self._settings = settings
         self._statistics = statistics
@@ -56,6 +52,10 @@ class Lister(Generic[T]):
         self._expired = 0
         """Lists in a row whose continue tokens expired."""
         self._broken: list[tuple[bytes, BrokenObject]] = []
+
+    def use(self, path: str) -> None:
+        """List the kind at this path from now on."""
+        self._path = path
 
     async def first(self) -> Page:
         """Begin a list and return its first page, for ``take``."""
@@ -90,7 +90,7 @@ class Lister(Generic[T]):
         """The resourceVersion that a list would have now, by a list of one object."""
         params = {**self._selectors, "limit": "1"}
         seconds = self._settings.list_timeout_seconds
-        answer = await self._client.request("GET", self.path, params=params, timeout_seconds=seconds, attempts=1)
+        answer = await self._client.request("GET", self._path, params=params, timeout_seconds=seconds, attempts=1)
         return self._parse(answer).metadata.resource_version
 
     async def _page(self, token: str) -> Page:
@@ -108,7 +108,7 @@ class Lister(Generic[T]):
 
         try:
             answer = await self._client.fetch(
-                self.path, params, split, timeout_seconds=self._settings.list_timeout_seconds
+                self._path, params, split, timeout_seconds=self._settings.list_timeout_seconds
             )
         except Gone:
             self._expired += 1
@@ -119,7 +119,7 @@ class Lister(Generic[T]):
         return Page(rest.metadata, items)
 
     def _parse(self, answer: ApiResponse, decode: Callable[[bytes], Page] = decode_page) -> Page:
-        where = f"{self._client.connection.server}: GET {self.path}"
+        where = f"{self._client.connection.server}: GET {self._path}"
         try:
             page = decode(answer.body)
         except UNREADABLE as error:

@@ -10,7 +10,7 @@ in ``statistics``. Only cancelling ends a reflector. It stores no objects: the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, NoReturn, TypeVar
 
@@ -32,7 +32,7 @@ from vsched.kube.errors import (
 )
 from vsched.kube.paths import ApiResource, Params
 from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
-from vsched.kube.watch.deltas import Delta, PartsSink, ReadLine, Sink, Statistics, WatchState, in_parts
+from vsched.kube.watch.deltas import Delta, PartsSink, Sink, Statistics, WatchedKind, WatchState, in_parts
 from vsched.kube.watch.discovery import Discovery, Served
 from vsched.kube.watch.framing import (
     LineSplitter,
@@ -47,7 +47,7 @@ from vsched.kube.watch.streaming import STREAMED, NotStreamed, StreamedList, Str
 from vsched.kube.words import watching as words
 from vsched.randomness import uniform
 
-__all__ = ["Reflector", "ReflectorSettings"]
+__all__ = ["Reflector", "ReflectorSettings", "WatchedKind"]
 
 T = TypeVar("T")
 
@@ -77,46 +77,32 @@ class Reflector(Generic[T]):
     def __init__(
         self,
         client: ApiClient,
-        resource: ApiResource,
-        decode: Callable[[bytes], T],
+        kind: WatchedKind[T],
         sink: Sink[T] | PartsSink[T],
-        *,
-        namespace: str = "",
-        selectors: Params | None = None,
         settings: ReflectorSettings | None = None,
         on_state: Callable[[Statistics], None] | None = None,
         clock: Clock | None = None,
-        older: Sequence[ApiResource] = (),
-        on_version: Callable[[ApiResource], None] = lambda resource: None,
-        read_line: Callable[[bytes], ReadLine[T] | None] = lambda line: None,
         streamed: StreamedLists | None = None,
         discovery: Discovery | None = None,
     ) -> None:
-        """``older`` are versions of the kind to read where the newest one is not served.
-
-        ``on_version`` is called before each list, with the version that is tried. ``read_line`` reads a line of a watch
-        faster than ``decode``; None is for lines that it leaves to that. With ``streamed``, lists come with the watch
-        where the server offers that. A kind that the server does not serve is listed again once ``discovery`` names it.
+        """With ``streamed``, lists come with the watch where the server offers that. A kind that the server does not
+        serve is listed again once ``discovery`` names it.
         """
-        self.statistics = Statistics(resource)
+        self.statistics = Statistics(kind.resource)
         self.synced = asyncio.Event()
         """Set by the first complete list."""
         self.settled = asyncio.Event()
         """Set once the first attempt has a result: a complete list, a missing kind, one that we may not read, or with
         ``settles_on_errors`` any other failure."""
         self._client = client
-        self._on_version = on_version
-        self._decode = decode
-        self._read_line = read_line
+        self._kind = kind
         self._sink = in_parts(sink)
-        self._versions = (resource, *older)
-        self._namespace = namespace
-        self._path = resource.path(namespace)
-        self._selectors = selectors or {}
+        self._versions = (kind.resource, *kind.older)
+        self._path = kind.resource.path(kind.namespace)
         self._settings = settings = settings or ReflectorSettings()
         self._on_state = on_state
         self._clock = clock = clock or SystemClock()
-        self._lister = Lister(client, self._path, self._selectors, decode, self._sink, settings, self.statistics, clock)
+        self._lister = Lister(client, kind, self._sink, settings, self.statistics, clock)
         self._list_back_off = BackOff(self._settings.back_off)
         self._watch_back_off = BackOff(self._settings.back_off)
         self._garbled_back_off = BackOff(self._settings.garbled)
@@ -214,8 +200,9 @@ class Reflector(Generic[T]):
 
     def _use(self, resource: ApiResource) -> None:
         self.statistics.resource = resource
-        self._path = self._lister.path = resource.path(self._namespace)
-        self._on_version(resource)
+        self._path = resource.path(self._kind.namespace)
+        self._lister.use(self._path)
+        self._kind.on_version(resource)
 
     async def _keep_up(self, page: Page) -> None:
         """Read a list and watch from its version; returns when the kind has to be listed again."""
@@ -427,7 +414,7 @@ class Reflector(Generic[T]):
     def _watch_params(self, begins: Params | None) -> Params:
         seconds = uniform(*self._settings.watch_seconds)
         return {
-            **self._selectors,
+            **self._kind.selectors,
             "watch": "1",
             "allowWatchBookmarks": "true",
             **({"resourceVersion": self._resume_version()} if begins is None else begins),
@@ -453,7 +440,7 @@ class Reflector(Generic[T]):
                 await turns.turn()
 
     def _take_line(self, line: bytes) -> None:
-        found = self._read_line(line)
+        found = self._kind.read_line(line)
         if found is None:
             self._take_unusual(line)
         else:
@@ -476,7 +463,7 @@ class Reflector(Generic[T]):
 
     def _deliver(self, delta: Delta, raw: bytes) -> None:
         try:
-            item = self._decode(raw)
+            item = self._kind.decode(raw)
         except UNUSABLE as error:
             listed = self._streaming is not None and delta is Delta.ADDED
             broken = complaint(self.statistics, raw, None if listed else delta, error)

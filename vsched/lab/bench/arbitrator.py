@@ -40,7 +40,7 @@ class BenchArbitrator:
 
     def __init__(self, realm: NamespaceFeeder) -> None:
         self.realm = realm
-        self._cache = realm.cache
+        self._mirror = realm.mirror
         self._placing = Placing.of(REGISTRY)
         self._now = BEGIN_SECONDS
         self._before = 0.0
@@ -54,8 +54,8 @@ class BenchArbitrator:
 
     def look(self) -> Snapshot:
         """A snapshot of the mirror now."""
-        snapshot = self._timed("snapshot", lambda: self._cache.snapshot(self._now))
-        return replace(snapshot, arbitration=self._timed("publish", self._cache.arbitration))
+        snapshot = self._timed("snapshot", lambda: self._mirror.snapshot(self._now))
+        return replace(snapshot, arbitration=self._timed("publish", self._mirror.arbitration))
 
     def decide(self, snapshot: Snapshot, rules: ArbitrationRules = PATIENT) -> Arbitrated:
         """The result of a round; may run in any thread."""
@@ -67,8 +67,8 @@ class BenchArbitrator:
     def allow(self, found: Arbitrated) -> None:
         """Put the ceilings of a round in force."""
         lends = not found.verdict.promised
-        axis, division = self._cache.axis, found.division
-        self._cache.set_ceilings(
+        axis, division = self._mirror.axis, found.division
+        self._mirror.inputs.set_ceilings(
             *self._timed("ceilings", lambda: (ceilings_of(division, axis, lends=lends), pools_of(division, axis)))
         )
 

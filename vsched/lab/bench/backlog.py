@@ -39,7 +39,7 @@ class WaitingCluster:
         running = nodes * RUNNING_ON_A_NODE
         self._cluster = FullCluster(FullWorld(nodes=nodes, running=running, gang=gang, capability=capability))
         self._admitted = reason != ADMISSION
-        self.cache = self._cluster.cache
+        self.mirror = self._cluster.mirror
         for first in range(0, waiting, gang):
             self.ask(f"waits-{first}", min(gang, waiting - first))
 
@@ -48,7 +48,7 @@ class WaitingCluster:
         self._cluster.ask(name, POOR, size, admitted=self._admitted)
 
 
-def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy, reason: str = NODES) -> dict[str, Any]:
+def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy, reason: str) -> dict[str, Any]:
     """The cycles, their snapshots included, with so many waiting pods in gangs."""
     cluster = WaitingCluster(nodes, waiting, gang, reason)
     listed()
@@ -56,10 +56,10 @@ def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy, reason:
 
     def cycle() -> float:
         start = process_time()
-        snapshot = cluster.cache.snapshot(0.0)
+        snapshot = cluster.mirror.snapshot(0.0)
         report = run_cycle(snapshot, policy, registry(), memo=memo)
         seconds = process_time() - start
-        cluster.cache.assume(report)
+        cluster.mirror.assumptions.assume(report)
         return seconds
 
     def cycles(before: Callable[[int], None]) -> dict[str, float]:

@@ -177,7 +177,7 @@ class CycleTimer:
     """Runs cycles and keeps their times."""
 
     def __init__(self, crowd: MirrorFeeder, policy: Policy) -> None:
-        self._cache, self._policy, self._memo = crowd.cache, policy, Memo()
+        self._mirror, self._policy, self._memo = crowd.mirror, policy, Memo()
         self.snapshots: list[float] = []
         self.cycles: list[float] = []
         """Seconds of each cycle, with its snapshot."""
@@ -186,11 +186,11 @@ class CycleTimer:
     def cycle(self, trace: Trace | None = None) -> CycleReport:
         """Take a snapshot, decide, and assume the decisions in the mirror."""
         start = perf_counter()
-        snapshot = self._cache.snapshot(0.0)
+        snapshot = self._mirror.snapshot(0.0)
         seen = perf_counter()
         report = run_cycle(snapshot, self._policy, registry(), trace, memo=self._memo)
         decided = perf_counter()
-        self._cache.assume(report)
+        self._mirror.assumptions.assume(report)
         self.snapshots.append(seen - start)
         self.cycles.append(decided - start)
         self.assumes.append(perf_counter() - decided)
@@ -230,13 +230,13 @@ def measure(world: World, policy: Policy) -> dict[str, Any]:
     listed()
     profile = Trace(perf_counter, plugins=True)
     run_cycle(
-        crowd.cache.snapshot(0.0), policy, registry(), profile
+        crowd.mirror.snapshot(0.0), policy, registry(), profile
     )  # it decides the same as the measured cycle, and its decisions are dropped
     watch, placed = CycleTimer(crowd, policy), 0
     while binds := len(watch.cycle().binds):
         placed += binds
     busy = sum(watch.cycles)
-    crowd.cache.snapshot(0.0)
+    crowd.mirror.snapshot(0.0)
     timed = CycleTimer(crowd, policy)
     idle = timed.milliseconds()
     after = timed.after_one_pod(crowd)

@@ -36,7 +36,7 @@ async def ask(arbitrator: BenchArbitrator, requests: int) -> dict[str, Any]:
     findings.take_arbitrated(arbitrator.round())
     arbitrator.times()
     pods = asked_about(arbitrator.realm, findings, requests)
-    admission = Admission(arbitrator.realm.cache, findings, SystemClock())
+    admission = Admission(arbitrator.realm.mirror, findings, SystemClock())
     async with serving(extender_routes(admission), "127.0.0.1:0", "the extender") as port:
         idle = await answers(port, arbitrator.realm.crowd.nodes, pods)
         async with arbitrating(arbitrator, findings):
@@ -46,7 +46,7 @@ async def ask(arbitrator: BenchArbitrator, requests: int) -> dict[str, Any]:
 
 def asked_about(realm: NamespaceFeeder, findings: Findings, requests: int) -> list[bytes]:
     """Pods as JSON, alternating between one that waits and may be placed and one that may not."""
-    admission = Admission(realm.cache, findings, SystemClock())
+    admission = Admission(realm.mirror, findings, SystemClock())
     waiting = [(pod, orjson.dumps(as_asked(pod))) for pod in realm.waiting[len(realm.waiting) // 2 :]]
     passing = [(pod, body) for pod, body in waiting if admission.judge(asking_of(body)).refusal is None]
     placeable = [body for _, body in passing]

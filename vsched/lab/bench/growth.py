@@ -66,7 +66,7 @@ def first_cycle(world: World, policy: Policy) -> tuple[float, float]:
     for _ in range(REPEATS):
         trace = Trace(process_time)
         start = process_time()
-        run_cycle(crowd.cache.snapshot(0.0), policy, REGISTRY, trace)
+        run_cycle(crowd.mirror.snapshot(0.0), policy, REGISTRY, trace)
         whole.append(process_time() - start)
         backfill.append(trace.seconds.get(("action", "backfill"), 0.0))
     return _milliseconds(whole), _milliseconds(backfill)

@@ -22,7 +22,8 @@ from vsched.framework.trace import Trace
 from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import metadata_of
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.memo import Memo
 from vsched.settings.built_in import REGISTRY
 
@@ -58,12 +59,12 @@ class MixedGang(NamedTuple):
     """Millicores, MiB and GPUs of each."""
     roles: list[MixedRole]
 
-    def mirror(self) -> Cache:
+    def mirror(self) -> Mirror:
         """A cluster of these nodes where the gang waits."""
-        cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         for kind, found in self._manifests():
-            cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
-        return cache
+            mirror.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+        return mirror
 
     def _manifests(self) -> Iterator[tuple[str, Manifest]]:
         for at, (cpu, memory, gpus) in enumerate(self.nodes):
@@ -148,14 +149,14 @@ def measure_mixed(nodes: int, policy: Policy) -> dict[str, Any]:
     return {name: _cost(gang(nodes, Random(SEED)).mirror(), policy) for name, gang in GANGS.items()}
 
 
-def _cost(cache: Cache, policy: Policy) -> dict[str, Any]:
-    cache.snapshot(0.0)
+def _cost(mirror: Mirror, policy: Policy) -> dict[str, Any]:
+    mirror.snapshot(0.0)
     listed()
     first, again = list[float](), list[float]()
     for _ in range(REPEATS):
         memo = Memo()
         for seconds in (first, again):
-            snapshot = cache.snapshot(0.0)
+            snapshot = mirror.snapshot(0.0)
             begin = process_time()
             session = run_actions(snapshot, policy, REGISTRY, Trace(), memo=memo)
             seconds.append(process_time() - begin)

@@ -27,7 +27,8 @@ from vsched.controllers.allocation_bodies import (
 )
 from vsched.lab.bench.world import metadata_of
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.arbitration.records import DEFAULT_CONSUMER, SYSTEM_NAMESPACE
 
 SCHEDULERS = ("default-scheduler", "vsched", "another-scheduler")
@@ -152,7 +153,7 @@ class NamespaceFeeder:
 
     def __init__(self, crowd: NamespaceWorld) -> None:
         self.crowd = crowd
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True, arbitrating=True)
+        self.mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True, arbitrating=True))
         self.waiting: list[Manifest] = []
         """Pods without a node, oldest first."""
         self.staying: set[str] = set()
@@ -289,4 +290,4 @@ class NamespaceFeeder:
         self._feed(key[0], found, "MODIFIED")
 
     def _feed(self, kind: str, found: Manifest, change: str = "ADDED") -> None:
-        self.cache.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self.mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))

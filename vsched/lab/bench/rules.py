@@ -38,7 +38,7 @@ def measure_rules(world: World, policy: Policy) -> dict[str, Any]:
     seconds: dict[str, list[float]] = {rule: [] for rule in crowds}
     for _ in range(REPEATS):
         for rule, crowd in crowds.items():
-            snapshot = crowd.cache.snapshot(0.0)
+            snapshot = crowd.mirror.snapshot(0.0)
             start = process_time()
             run_cycle(snapshot, policy, REGISTRY)
             seconds[rule].append(process_time() - start)

@@ -79,16 +79,16 @@ def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[s
     plugins = registry()
     crowd, division, held = WaitingPods(world), Dealt(count), frozenset({shard})
     crowd.fill()
-    queues = crowd.cache.snapshot(0.0).queues
+    queues = crowd.mirror.snapshot(0.0).queues
     listed()
     print(READY, flush=True)
     sys.stdin.readline()
     began, cpu, placed, memo = perf_counter(), process_time(), 0, Memo()
     while True:
-        whole = crowd.cache.snapshot(0.0)
+        whole = crowd.mirror.snapshot(0.0)
         mask = NodeMask(territory(whole.nodes.statics, division, held), True, "shards") if count > 1 else None
         report = run_cycle(narrowed(whole, division, held, mask), policy, plugins, memo=memo)
-        crowd.cache.assume(report)
+        crowd.mirror.assumptions.assume(report)
         if not report.binds:
             break
         placed += len(report.binds)
@@ -96,13 +96,13 @@ def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[s
     others = [
         orjson.dumps({**pod, "spec": {**pod["spec"], "nodeName": "node-00000"}})
         for uid, pod in crowd.waiting.items()
-        if (task := crowd.cache.task(uid)) is not None
+        if (task := crowd.mirror.task(uid)) is not None
         and not task.node
         and division.shard_of_job(whole.jobs[task.job], queues) != shard
     ]
     cpu = process_time()
     for line in others:
-        crowd.cache.apply("Pod", "MODIFIED", wire.decode("Pod", line))
+        crowd.mirror.intake.apply("Pod", "MODIFIED", wire.decode("Pod", line))
     return {
         "placed": placed,
         "seconds": round(decided, 4),

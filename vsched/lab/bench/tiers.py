@@ -28,13 +28,13 @@ def measure_tiers(world: World, policy: Policy) -> dict[str, float]:
     crowds = [MirrorFeeder(one) for one in worlds]
     for crowd in crowds:
         crowd.fill()
-        run_cycle(crowd.cache.snapshot(0.0), policy, REGISTRY)
+        run_cycle(crowd.mirror.snapshot(0.0), policy, REGISTRY)
     listed()
     seconds: tuple[list[float], list[float]] = ([], [])
     for _ in range(REPEATS):
         for crowd, found in zip(crowds, seconds, strict=True):
             start = process_time()
-            run_cycle(crowd.cache.snapshot(0.0), policy, REGISTRY)
+            run_cycle(crowd.mirror.snapshot(0.0), policy, REGISTRY)
             found.append(process_time() - start)
     with_tiers, plain = (round(float(np.median(found)) * 1000, 3) for found in seconds)
     return {"cycle_ms": with_tiers, "plain_cycle_ms": plain, "times_plain": round(with_tiers / plain, 2)}

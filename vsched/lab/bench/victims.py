@@ -19,7 +19,8 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.lab.bench.world import metadata_of
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
@@ -75,7 +76,7 @@ class FullCluster:
 
     def __init__(self, world: FullWorld) -> None:
         self.world = world
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self.mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         self._asking: list[tuple[str, Manifest]] = []
         for kind, found in self._furniture():
             self._feed(kind, found)
@@ -135,7 +136,7 @@ class FullCluster:
         }
 
     def _feed(self, kind: str, found: Manifest, change: str = "ADDED") -> None:
-        self.cache.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self.mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
 
 
 class Cost(NamedTuple):
@@ -154,27 +155,27 @@ def measure_taking(world: FullWorld, policy: Policy, repeats: int) -> dict[str, 
     costs: dict[str, Cost] = {}
     cluster.ask("poor", POOR, size)
     cluster.ask("urgent", RICH, size, URGENT)
-    costs["verdict"] = _cost(cluster.cache, policy, repeats)
+    costs["verdict"] = _cost(cluster.mirror, policy, repeats)
     for number in range(world.backlog):
         cluster.ask(f"backlog-{number}", POOR, min(world.gang, size))
-    costs["backlog"] = _cost(cluster.cache, policy, repeats)
+    costs["backlog"] = _cost(cluster.mirror, policy, repeats)
     cluster.withdraw()
     cluster.let_shrink()
     cluster.ask("poor", POOR, size)
-    costs["reclaim"] = _cost(cluster.cache, policy, repeats)
+    costs["reclaim"] = _cost(cluster.mirror, policy, repeats)
     cluster.withdraw()
     cluster.ask("urgent", RICH, size, URGENT)
-    costs["preempt"] = _cost(cluster.cache, policy, repeats)
+    costs["preempt"] = _cost(cluster.mirror, policy, repeats)
     return costs
 
 
-def _cost(cache: Cache, policy: Policy, repeats: int) -> Cost:
+def _cost(mirror: Mirror, policy: Policy, repeats: int) -> Cost:
     """The cost of some cycles; the first snapshot is left out, because it takes in the changes before it."""
     report, seconds = CycleReport(), []
-    cache.snapshot(0.0)
+    mirror.snapshot(0.0)
     for _ in range(repeats):
         start = perf_counter()
-        report = run_cycle(cache.snapshot(0.0), policy, REGISTRY)
+        report = run_cycle(mirror.snapshot(0.0), policy, REGISTRY)
         seconds.append(perf_counter() - start)
     return Cost(seconds, len(report.evictions))
 

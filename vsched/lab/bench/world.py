@@ -13,7 +13,8 @@ import orjson
 from vsched.lab.bench.claims import Made, devices_a_node, node_objects, pod_objects, shared_objects, use_claims
 from vsched.lab.bench.queue_trees import QueueTree
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 
 NODE_CPU, NODE_MEMORY_GIB, NODE_PODS = 64, 256, 250
 ZONES = 10
@@ -53,7 +54,7 @@ class MirrorFeeder:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self.mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         self._random = Random(world.seed)
         self._requests = [self._request(number) for number in range(world.shapes)]
         self._gangs = 0
@@ -134,7 +135,7 @@ class MirrorFeeder:
 
     def _feed(self, kind: str, objects: Any, delta: str = "ADDED") -> None:
         for found in objects:
-            self.cache.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
+            self.mirror.intake.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
 
     def _request(self, number: int) -> dict[str, int]:
         """A request between 0.25 and 2.25 cores, and 0.5 and 4.5 GiB, that no other number has."""

@@ -206,7 +206,7 @@ class Demo:
 
     def _used_lately(self) -> dict[str, float]:
         """The part of the cluster's cpus that each queue has used, by the decay of the policy."""
-        history = self._daemon.cache.history.publish()
+        history = self._daemon.mirror.history.publish()
         if not history.decayed or "cpu" not in history.resources:
             return {}
         (sums, *_), column = history.decayed.values(), history.resources.index("cpu")

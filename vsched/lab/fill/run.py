@@ -28,7 +28,8 @@ from vsched.lab.fill.machines import MachineTable
 from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.memo import Memo
 from vsched.model.plan import Bind
 from vsched.settings import default_settings, load_file
@@ -102,12 +103,12 @@ class FilledCluster:
         self._policy = policy
         self._gpus: Gpus = GpuAmounts() if policy.plugin(SHARING) is None else SharedGpus()
         self.pods_at_once = self._gpus.pods_at_once
-        self._cache = Cache(frozenset({SCHEDULER}), open_without_state=True)
+        self._mirror = Mirror(MirrorSettings(frozenset({SCHEDULER}), open_without_state=True))
         self._memo = Memo()
         self._came = 0
         for node in trace.nodes:
             self._apply("Node", "ADDED", self._gpus.node(node))
-        self._cache.snapshot(self._now)
+        self._mirror.snapshot(self._now)
         listed()
 
     @property
@@ -121,8 +122,8 @@ class FilledCluster:
             self._came += 1
             made.append(self._gpus.pod(pod, f"{pod.name}-{self._came}", self._came * SECONDS_APART))
             self._apply("Pod", "ADDED", made[-1])
-        report = run_cycle(self._cache.snapshot(self._now), self._policy, registry(), memo=self._memo)
-        self._cache.assume(report)
+        report = run_cycle(self._mirror.snapshot(self._now), self._policy, registry(), memo=self._memo)
+        self._mirror.assumptions.assume(report)
         if report.evictions:
             raise BadInput(words.POLICY_EVICTS)
         binds = {bind.uid: bind for bind in report.binds}
@@ -152,4 +153,4 @@ class FilledCluster:
             self._apply("Node", "MODIFIED", after)
 
     def _apply(self, kind: str, event: str, found: Mapping[str, Any]) -> None:
-        self._cache.apply(kind, event, wire.decode(kind, orjson.dumps(found)))
+        self._mirror.intake.apply(kind, event, wire.decode(kind, orjson.dumps(found)))

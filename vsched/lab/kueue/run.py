@@ -33,7 +33,8 @@ from vsched.lab.kueue.objects import (
     workload_objects,
 )
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import CycleReport
 
 ROUNDS = 50
@@ -79,9 +80,7 @@ Tell = Callable[[KueueProgress], None]
 class KueueReplay:
     """One generator under one policy, from its first workload to the end of its last."""
 
-    def __init__(
-        self, generator: Generator, policy: Policy, registry: Registry, tell: Tell, *, apart_ms: int = 0
-    ) -> None:
+    def __init__(self, generator: Generator, policy: Policy, registry: Registry, tell: Tell, *, apart_ms: int) -> None:
         """``apart_ms`` is the least time between cycles while workloads wait."""
         self._policy = policy
         self._registry = registry
@@ -91,7 +90,7 @@ class KueueReplay:
         """No cycle before this moment, because workloads still waited after the last one."""
         self._owed = False
         """Whether a cycle waits for that moment."""
-        self._cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self._mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         self._tiers = tiers_of(generator)
         queues = [*generator.queues()]
         for made in (queue_objects(queues), priority_objects(generator), node_objects(generator)):
@@ -191,7 +190,7 @@ class KueueReplay:
         for _ in range(ROUNDS):
             report = self._cycle()
             self._cycles += 1
-            self._cache.assume(report)
+            self._mirror.assumptions.assume(report)
             if not self._carry_out(report):
                 return
             self._report()
@@ -199,7 +198,7 @@ class KueueReplay:
 
     def _cycle(self) -> CycleReport:
         """What a cycle decides, without what it would say of those that wait, which nobody reads here."""
-        session = run_actions(self._cache.snapshot(self._now / 1000), self._policy, self._registry, Trace())
+        session = run_actions(self._mirror.snapshot(self._now / 1000), self._policy, self._registry, Trace())
         report = decided(session)
         session.plugins.release()
         return report
@@ -245,7 +244,7 @@ class KueueReplay:
             self._feed(kind, found)
 
     def _feed(self, kind: str, found: Obj, change: str = "ADDED") -> None:
-        self._cache.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self._mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
 
     # -- how far it is
 

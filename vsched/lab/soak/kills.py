@@ -57,7 +57,7 @@ class Killer:
         outcomes: SoakOutcomes,
         violations: Violations,
         over: asyncio.Event,
-        leases: Sequence[str] = ("vsched",),
+        leases: Sequence[str],
     ) -> None:
         """``leases`` are the names of the Leases."""
         self._leases = leases

@@ -294,7 +294,7 @@ def lease_of(seconds: float) -> LeaseSettings:
     )
 
 
-async def soak(settings: SoakSettings, folder: Path, *, quiet: bool = False) -> dict[str, Any]:
+async def soak(settings: SoakSettings, folder: Path, *, quiet: bool) -> dict[str, Any]:
     """Run one soak; returns the result as one document."""
     printed = folder / "cluster.out"
     # That of an earlier soak would be taken for the one of the new cluster.

@@ -23,7 +23,8 @@ from vsched.lab.suites.objects import key_of
 from vsched.lab.suites.place import Action, NotPlaced, SuiteCluster, UnclaimedDevices
 from vsched.lab.suites.templates import Obj
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.settings.installed import registry
@@ -44,7 +45,7 @@ class CoreCluster(SuiteCluster):
         self.cycles: list[float] = []
         """The seconds of each cycle."""
         self._policy, self._memo = policy, Memo()
-        self._cache = Cache(frozenset({SCHEDULER_NAME}), open_without_state=True)
+        self._mirror = Mirror(MirrorSettings(frozenset({SCHEDULER_NAME}), open_without_state=True))
         self.objects: dict[str, dict[str, Obj]] = defaultdict(dict)
         """By kind and key."""
         self._claims: dict[str, list[str]] = {}
@@ -120,7 +121,7 @@ class CoreCluster(SuiteCluster):
         """Have the mirror see a change, if it keeps objects of this kind."""
         kind = found["kind"]
         if kind in wire.RESOURCES:
-            self._cache.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+            self._mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
 
     async def update(self, found: Obj) -> None:
         before = self.objects[found["kind"]].get(key_of(found))
@@ -218,8 +219,8 @@ class CoreCluster(SuiteCluster):
     def _cycle(self) -> CycleReport:
         """Decide, take it for granted, and have the mirror see what became of it."""
         start = process_time()
-        report = run_cycle(self._cache.snapshot(self._clock), self._policy, registry(), memo=self._memo)
-        self._cache.assume(report)
+        report = run_cycle(self._mirror.snapshot(self._clock), self._policy, registry(), memo=self._memo)
+        self._mirror.assumptions.assume(report)
         seconds = process_time() - start
         self.cycles.append(seconds)
         self._clock += seconds

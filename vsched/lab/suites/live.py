@@ -20,7 +20,7 @@ from vsched.errors import VschedError
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta
-from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.lab.children import Stage, beside, cpu_seconds_of, daemon_child, scratch, stage
 from vsched.lab.outcomes import PodSeen
 from vsched.lab.suites import words
@@ -67,7 +67,7 @@ class LiveCluster(SuiteCluster):
         self._devices = UnclaimedDevices()
         self._tasks: dict[Action, asyncio.Task[None]] = {}
         decode = msgspec.json.Decoder(PodSeen).decode
-        self.watch: Reflector[PodSeen] = Reflector(stage.client, PODS, decode, self, selectors=ON_NODES)
+        self.watch: Reflector[PodSeen] = Reflector(stage.client, WatchedKind(PODS, decode, selectors=ON_NODES), self)
 
     def now(self) -> float:
         return perf_counter()

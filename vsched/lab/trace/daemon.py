@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vsched.clock import Clock
-from vsched.daemon.app import Daemon
+from vsched.daemon.app import Daemon, DaemonSettings
 from vsched.daemon.loop.stepping import Steps
 from vsched.daemon.options import Options
 from vsched.daemon.system.tuning import Collector, listed
@@ -57,7 +57,7 @@ class SteppedDaemon:
     """A daemon that holds sessions on request."""
 
     def __init__(
-        self, cluster: Cluster, client: ApiClient, policy: Path | None, clock: Clock, checks: Checks | None = None
+        self, cluster: Cluster, client: ApiClient, policy: Path | None, clock: Clock, checks: Checks | None
     ) -> None:
         self._cluster = cluster
         self._checks = checks
@@ -80,7 +80,7 @@ class SteppedDaemon:
             registry(),
             clock=clock,
             trigger=self._steps,
-            writeback=UNREAD,
+            settings=DaemonSettings(writeback=UNREAD),
             collector=Collector(listed),
         )
 

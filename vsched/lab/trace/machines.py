@@ -99,9 +99,7 @@ def virtual_cluster(clock: Clock, seed: int = 1) -> Cluster:
 class Machines:
     """The nodes of a trace in a running embedded cluster."""
 
-    def __init__(
-        self, cluster: Cluster, clock: Clock, scheduler: str, *, one_queue: bool = False, vgpus: bool = False
-    ) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, scheduler: str, *, one_queue: bool, vgpus: bool) -> None:
         self._cluster = cluster
         self._client = cluster.client
         self._clock = clock

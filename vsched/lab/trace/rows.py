@@ -75,7 +75,7 @@ class TraceRow:
             raise BadInput(words.no_part(column, found, what))
         return found
 
-    def quantity(self, column: str, scale: int = 1, least: int = 0) -> int:
+    def quantity(self, column: str, scale: int, least: int = 0) -> int:
         """A quantity as Kubernetes writes it, times ``scale``; 0 where there is none."""
         found = self.text(column)
         try:

@@ -66,7 +66,7 @@ class TraceReplay:
         weights: Mapping[str, int],
         clock: FakeClock,
         tell: Tell,
-        apart_seconds: float = 0.0,
+        apart_seconds: float,
     ) -> None:
         self._trace = trace
         self._weights = weights

@@ -6,7 +6,7 @@ is published never changes later, so that another thread can use it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -98,18 +98,19 @@ class NamespaceAccounts:
 
     # What the watch says
 
+    @property
+    def kinds(self) -> Iterable[str]:
+        """The kinds that count, besides pods."""
+        return self._kinds
+
     def put(self, key: str, found: wire.Object) -> bool:
-        """Take in an object of any kind but Pod; True where it can change a division. Raises BadObject."""
-        entry = self._kinds.get(type(found).__name__)
-        if entry is None:
-            return False
-        read, keep = entry
+        """Take in an object of one of these kinds; True where it can change a division. Raises BadObject."""
+        read, keep = self._kinds[type(found).__name__]
         return keep(key, read(key, found))
 
     def drop(self, kind: str, key: str) -> bool:
         """An object is gone; True where it was known."""
-        entry = self._kinds.get(kind)
-        return entry is not None and entry[1](key, None)
+        return self._kinds[kind][1](key, None)
 
     def leave_out(self, kind: str, key: str) -> None:
         """Note that an object cannot be read: for such a Consumer none is created."""

@@ -33,7 +33,7 @@ SYSTEM_CLASSES = {
 class ClusterDefaults:
     """Priority classes, queues and namespaces by name."""
 
-    def __init__(self, default_queue: str, ignored: frozenset[str] = frozenset()) -> None:
+    def __init__(self, default_queue: str, ignored: frozenset[str]) -> None:
         self._default_queue = default_queue
         self.ignored = ignored
         """Unsupported features that are to be ignored."""

@@ -36,13 +36,17 @@ class GangStore:
     """Every owner that concerns gangs, and every pod that it concerns."""
 
     def __init__(
-        self, table: WorkloadTable, scheduler_names: Collection[str], show: Callable[[str, OwnedGang | None], None]
+        self,
+        table: WorkloadTable,
+        scheduler_names: Collection[str],
+        show: Callable[[str, OwnedGang | None], None],
+        rejoin: Callable[[Collection[str]], None],
     ) -> None:
+        """``rejoin`` is called with the uids of pods whose gang is another one now."""
         self._owners = OwnerStore(table)
         self._names = scheduler_names
         self._show = show
-        self.rejoin: Callable[[Collection[str]], None] = lambda uids: None
-        """Called with the uids of pods whose gang is another one now."""
+        self._rejoin = rejoin
         self._pods: dict[str, GangPod] = {}
         self._needed: dict[str, set[str]] = {}
         """Pods by what they need."""
@@ -246,7 +250,7 @@ class GangStore:
             self._enter(uid, pod)
             self._settle(before)
             moved.append(uid)
-        self.rejoin(moved)
+        self._rejoin(moved)
         return changed
 
     # -- gangs --------------------------------------------------------------------------------------------------------

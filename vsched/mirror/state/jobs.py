@@ -30,8 +30,16 @@ _REVIEWED = 500
 class JobStore:
     """Every job by key, and what snapshots show of them."""
 
-    def __init__(self, judge: Callable[[JobSpec], Judgement], default_queue_of: Callable[[str], str]) -> None:
-        self.published = PublishedJobs()
+    def __init__(
+        self,
+        judge: Callable[[JobSpec], Judgement],
+        default_queue_of: Callable[[str], str],
+        on_workload: Callable[[str], None],
+        on_published: Callable[[str, Job | None], None],
+    ) -> None:
+        """``on_workload`` is called with the key of an implicit PodGroup whose pods' workload says something else,
+        ``on_published`` with each job whose view in snapshots changes, None where it is gone."""
+        self.published = PublishedJobs(on_published)
         """What snapshots show of them."""
         self.given: dict[str, int] = {}
         """Priorities that jobs were given by ``restate``, by key."""
@@ -41,7 +49,8 @@ class JobStore:
         self._groups: dict[str, JobSpec] = {}
         self._implicit: dict[str, PodSpecs] = {}
         """What pods say of implicit PodGroups, by key."""
-        self.workloads = WorkloadStore(self._respecify)
+        self._on_workload = on_workload
+        self.workloads = WorkloadStore(self._workload_changed)
         self._gangs: dict[str, OwnedGang] = {}
         """What the owners of their pods say of implicit PodGroups, by key."""
         self._barred: Mapping[str, tuple[str, ...]] = {}
@@ -88,16 +97,6 @@ class JobStore:
     def everyone(self) -> Iterator[Job]:
         """Every job, also those whose PodGroup has not been seen; read only."""
         yield from self._jobs.values()
-
-    def called(self, key: str) -> str:
-        """How sentences name a job; its key where it is not known."""
-        job = self._jobs.get(key)
-        return key if job is None else job.called
-
-    def tasks(self, key: str) -> list[Task] | None:
-        """The pods of a job as it is now, None where there is no such job."""
-        job = self._jobs.get(key)
-        return None if job is None else list(job.tasks.values())
 
     def has_pending(self, key: str) -> bool:
         """Whether a job has pods that wait for a node."""
@@ -239,6 +238,10 @@ class JobStore:
             self.published.put(key, self._jobs.get(key))
         self._dirty.clear()
         return self.published.take()
+
+    def _workload_changed(self, key: str) -> None:
+        self._respecify(key)
+        self._on_workload(key)
 
     def _respecify(self, key: str) -> None:
         """Compute the spec of a job again: its PodGroup's, else the implicit one, else none."""

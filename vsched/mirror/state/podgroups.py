@@ -22,7 +22,7 @@ from vsched.model.plan import JobOutcome
 class PodGroupStore:
     """Every PodGroup by namespace and name, as last watched."""
 
-    def __init__(self, seen: SeenVersions, jobs: JobStore, on_calm: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, seen: SeenVersions, jobs: JobStore, on_calm: Callable[[], None]) -> None:
         """``on_calm`` is called for changes that are only to be reported."""
         self._seen = seen
         self._jobs = jobs

@@ -1,119 +1,220 @@
-"""All pods: as last watched, and over that what is assumed. Changes are passed to the stores of nodes and jobs.
+"""All pods as last watched. Changes are passed to the stores of jobs, and of what pods use.
 
 Methods that take in objects return whether that can matter to scheduling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
 
 from vsched.errors import UNUSABLE, NoColumn
 from vsched.mirror import wire
-from vsched.mirror.state.decided_pods import DecidedPods
+from vsched.mirror.events import MirrorEvents
+from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.state.durations import DurationStore
+from vsched.mirror.state.gangs import GangStore
 from vsched.mirror.state.pod_changes import matters, says_the_same
+from vsched.mirror.state.pod_records import PodRecords
+from vsched.mirror.state.resource_versions import SeenVersions
 from vsched.model.jobs.durations import Learnt
-from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 ENDED = (Status.SUCCEEDED, Status.FAILED)
+UNLEARNT_MAX = 4096
+"""How many finished pods are remembered until the next snapshot."""
 
 
-class PodStore(DecidedPods):
-    """Every pod, as the watch says, and as it is decided."""
+class OtherObjects(NamedTuple):
+    """What objects besides a pod say about it."""
+
+    gangs: GangStore
+    """Its owners: which gang it belongs to."""
+    joined: Callable[[Task], Task]
+    """Native PodGroups: the pod with the job that its group belongs to."""
+    answered: Callable[[Task], Task]
+    """Evictions: the pod, asked to end by itself, with what its responders say."""
+    judge_class: Callable[[str], tuple[int, str]]
+    """PriorityClasses: the priority of a class, and what is wrong where there is no such class."""
+
+
+class PodStore:
+    """Reads pods, and keeps them as other objects say that they are."""
+
+    def __init__(
+        self, records: PodRecords, reader: PodReader, seen: SeenVersions, others: OtherObjects, events: MirrorEvents
+    ) -> None:
+        self._records = records
+        self._reader = reader
+        self._seen = seen
+        self._others = others
+        self._events = events
+        self._durations = DurationStore()
+        self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
+        """Pods that finished since the last snapshot; their PodGroup may not have been seen yet."""
 
     def put(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:
         """Take in a pod. Raises BadObject; then only its usage of its node counts.
 
         Raises NoColumn where it is to be read again once there is a column for each resource that it requests.
         """
+        records = self._records
         try:
             facts = self._reader.read(pod)
         except UNUSABLE as error:
-            self.drop(uid)
+            records.drop(uid)
             occupant = self._reader.occupant(pod)
             if occupant is not None:
-                self._store(occupant.task)
+                records.store(occupant.task)
                 if occupant.lacks_column:
                     raise NoColumn(wire.complaint("Pod", pod.metadata, error)) from error
             raise
         if facts is None:
-            return self.drop(uid)
+            return records.drop(uid)
         remarks.extend(facts.remarks)
         task, implicit = facts.task, facts.implicit
-        if self._gangs.has(uid):
-            task, implicit = self._gangs.placed(task, implicit)
-        task = self._joined(task) if task.group else task
-        task = self._answered(task) if task.asked is not None else task
-        task = self._with_exclusions(task)
+        if self._others.gangs.has(uid):
+            task, implicit = self._others.gangs.placed(task, implicit)
+        task = self._others.joined(task) if task.group else task
+        task = self._others.answered(task) if task.asked is not None else task
+        task = records.with_exclusions(task)
         if facts.needs_class:
-            self._classless[uid] = task.gated, task.unsupported
+            records.classless[uid] = task.gated, task.unsupported
             task = self._with_class(task)
         else:
-            self._classless.pop(uid, None)
-        before = self._tasks.get(uid)
+            records.classless.pop(uid, None)
+        before = records.tasks.get(uid)
         if before is not None and before.shape.rules.refused and _has_changed(before, task):
-            self.refused.drop(uid)
-            task = self._with_exclusions(task)
-        task = self._assumed.overlay(task, self._seen.version(uid))
-        if before is not None and says_the_same(before, task) and self._jobs.implicit_of(before) == implicit:
+            records.refused.drop(uid)
+            task = records.with_exclusions(task)
+        task = records.assumed.overlay(task, self._seen.version(uid))
+        if before is not None and says_the_same(before, task) and records.jobs.implicit_of(before) == implicit:
             return False
         if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
-            self.on_arrival(uid)
+            self._events.on_arrival(uid)
         if task.status in ENDED:
-            self.claims.forget(uid)
+            records.uses.claims.forget(uid)
         if before is not None and self._reader.is_ours(pod) and self._is_foreign(before, task):
-            self.on_foreign(task)
-        self._store(task)
-        self._jobs.imply(task, implicit)
+            self._events.on_foreign(task)
+        records.store(task)
+        records.jobs.imply(task, implicit)
         if task.finished and task.job and (before is None or not before.finished):
             self._unlearnt.append(task)
         if before is None or matters(before, task):
             return True
         if before.status is not task.status and task.status is Status.RUNNING:
-            self.on_start()
+            self._events.on_calm_change()
         return False
-
-    def found_bound(self, uid: str, node: str) -> bool:
-        """The API server says that the pod is on this node already. Unless we tried before, it is foreign.
-
-        Until the watch shows it, it is assumed there; True where it was assumed on another node.
-        """
-        task = self._tasks.get(uid)
-        if task is None:
-            return False
-        moves = task.status is Status.BINDING and task.node != node
-        if moves:
-            task = self._assumed.begin(task, Status.BINDING, node)
-            self._store(task)
-            self.claims.forget(uid)
-        if self._tried.get(uid) != node:
-            self.on_foreign(task)
-        return moves
 
     def _is_foreign(self, before: Task, after: Task) -> bool:
         """Whether a pod that waited has a node which we did not choose."""
         waited = before.status in (Status.PENDING, Status.BINDING) and bool(after.node)
-        return waited and after.node not in (before.node, self._tried.get(after.uid))
+        return waited and after.node not in (before.node, self._records.tried.get(after.uid))
 
     def learn(self) -> Mapping[str, Learnt]:
         """Learnt durations, with pods that finished since the last call; valid until the next call."""
         for task in self._unlearnt:
-            spec = self._jobs.spec(task.job)
+            spec = self._records.jobs.spec(task.job)
             if spec is not None:
                 self._durations.learn(spec, task)
         self._unlearnt.clear()
         return self._durations.publish()
 
-    def adopt(self, tasks: dict[str, Task]) -> None:
-        """Take over the pods that another mirror knows; the stores of jobs and nodes have them already."""
-        self._tasks = tasks
-        self._reader.shaper.table.adopt(dict.fromkeys(task.shape for task in tasks.values()))
+    # What other objects say
 
-    def restore(self, task: Task, implicit: JobSpec | None) -> None:
-        """A pod as it is on paper, and the job it stands for where it names none."""
-        self._store(task)
-        self._jobs.imply(task, implicit)
+    def repricing(self) -> Iterator[None]:
+        """Priority classes changed: compute the priorities of pods again that have their class's, a pod a step."""
+        records = self._records
+        for uid in list(records.classless):
+            yield
+            task = records.tasks.get(uid)
+            if task is not None and uid in records.classless:
+                repriced = self._with_class(task)
+                if repriced is not task:
+                    records.store(repriced)
+                records.assumed.reprice((uid,), self._with_class)
+
+    def rejoin(self, uids: Collection[str]) -> None:
+        """The native PodGroups of these pods belong to other jobs now."""
+        records = self._records
+        for uid in uids:
+            task = records.tasks.get(uid)
+            joined = task if task is None else self._others.joined(task)
+            if joined is not None and joined is not task:
+                records.store(joined)
+        records.assumed.reprice(uids, self._others.joined)
+
+    def regather(self, uids: Collection[str]) -> None:
+        """The owners of these pods say something else about their gangs."""
+        records = self._records
+        for uid in uids:
+            task = records.tasks.get(uid)
+            if task is None:
+                continue
+            moved, implicit = self._others.gangs.again(task)
+            if uid in records.classless:
+                records.classless[uid] = moved.gated, moved.unsupported
+                moved = self._with_class(moved)
+            if moved is not task:
+                records.store(moved)
+            records.jobs.imply(moved, implicit)
+        records.assumed.reprice(uids, lambda task: self._others.gangs.again(task)[0])
+
+    def answer(self, uid: str) -> bool:
+        """The responders of this pod say something new; True where that can matter."""
+        records = self._records
+        task = records.tasks.get(uid)
+        answered = task if task is None else self._others.answered(task)
+        if answered is None or answered is task:
+            return False
+        records.store(answered)
+        records.assumed.reprice((uid,), self._others.answered)
+        return True
+
+    def _with_class(self, task: Task) -> Task:
+        """The pod with the priority of its class; if there is no such class, it waits for it."""
+        priority, missing = self._others.judge_class(task.priority_class)
+        gated, asked = self._records.classless[task.uid]
+        waits = task.status is Status.PENDING
+        unsupported = asked or (missing if waits else "")
+        if unsupported != task.unsupported:
+            task = msgspec.structs.replace(task, gated=gated or (waits and bool(unsupported)), unsupported=unsupported)
+        return task if priority == task.priority else msgspec.structs.replace(task, priority=priority)
+
+    # Sizes
+
+    def sweep_overgrown(self) -> None:
+        """Forget shapes that no pod has any more, once there are many."""
+        if self._reader.shaper.overgrown:
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Forget shapes that no pod has any more."""
+        tasks = self._records.tasks.values()
+        self._reader.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
+
+    def columns(self) -> set[int]:
+        """Columns of resources that pods ask for."""
+        records = self._records
+        shapes = {task.shape for task in (*records.tasks.values(), *records.assumed.watched())}
+        return {column for shape in shapes for column, _ in shape.request}
+
+    def describe(self) -> Mapping[str, int]:
+        """Sizes, for metrics."""
+        records = self._records
+        return {
+            "tasks": len(records.tasks),
+            "assumed_tasks": len(records.assumed),
+            "assumed_nominations": records.assumed.nominations,
+            "spared_tasks": records.assumed.spared,
+            "assumed_ungated": records.assumed.ungated,
+            "shapes": len(self._reader.shaper),
+            "learnt_durations": len(self._durations),
+        }
 
 
 def _has_changed(before: Task, after: Task) -> bool:

@@ -52,7 +52,9 @@ class RunningJobs:
 class PublishedJobs:
     """The jobs as of the last publication."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_change: Callable[[str, Job | None], None]) -> None:
+        """``on_change`` is called with each job whose view in snapshots changes, None where it is gone."""
+        self._on_change = on_change
         self.sums = QueueSums()
         self.jobs: dict[str, Job] = {}
         self.orphans: dict[str, Job] = {}
@@ -73,8 +75,6 @@ class PublishedJobs:
         """How many published jobs are in each phase."""
         self.version = 0
         """Grows whenever what snapshots show of jobs changes."""
-        self.on_change: Callable[[str, Job | None], None] = lambda key, job: None
-        """Called with each job whose view in snapshots changes, None where it is gone."""
         self._changes = JobChanges()
 
     def adopt(self, snapshot: Snapshot) -> None:
@@ -120,7 +120,7 @@ class PublishedJobs:
                 self.reserving.pop(key, None)
             if before is not None or was_orphan:
                 self._changes.put(key, waits=False)
-                self.on_change(key, job)
+                self._on_change(key, job)
             return
         job.frozen = True
         self._count(self.jobs.get(key), job)
@@ -134,7 +134,7 @@ class PublishedJobs:
         _note(self.admitted, key, len(claim.inqueue))
         self.sums.put(key, claim)
         self._changes.put(key, waits=job.waits)
-        self.on_change(key, job)
+        self._on_change(key, job)
 
     def _count(self, before: Job | None, after: Job | None) -> None:
         """Count a job in its phase; phases of no job are forgotten, because a tenant may write any text as one."""

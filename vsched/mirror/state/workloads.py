@@ -16,9 +16,8 @@ class WorkloadStore:
     """Annotations by the key of the implicit PodGroup; workloads without any take no room."""
 
     def __init__(self, changed: Callable[[str], None]) -> None:
+        """``changed`` is called with the key of the implicit PodGroup that a workload's pods would form."""
         self._changed = changed
-        self.on_change: Callable[[str], None] = lambda job: None
-        """Called like ``changed``, with the key of the implicit PodGroup that the workload's pods would form."""
         self._said: dict[str, Mapping[str, str]] = {}
         self._queues: dict[str, QueueNames] = {}
         """The queues that workloads name; native PodGroups of theirs heed the label of Kueue, too."""
@@ -49,7 +48,7 @@ class WorkloadStore:
             return self.drop(kind, key)
         self._keys[kind, key] = job
         self._said[job], self._queues[job] = said, queue
-        self._notify(job)
+        self._changed(job)
         return True
 
     def drop(self, kind: str, key: str) -> bool:
@@ -58,12 +57,8 @@ class WorkloadStore:
         if job is None:
             return False
         del self._said[job], self._queues[job]
-        self._notify(job)
-        return True
-
-    def _notify(self, job: str) -> None:
         self._changed(job)
-        self.on_change(job)
+        return True
 
 
 def _queue_of(metadata: wire.Metadata) -> QueueNames:

@@ -5,7 +5,7 @@ A restored mirror has no records of the pods of other schedulers, only their sum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.accounts.pod_sums import CountedAs, part_of, put_sums
@@ -22,8 +22,15 @@ class RestoredAccounts(NamespaceAccounts):
     The division among namespaces stays as it was in the snapshot, so this counts nothing else about pods.
     """
 
-    def __init__(self, axis: ResourceAxis, held: Mapping[str, Vector], limits: Mapping[str, Counted]) -> None:
-        super().__init__(axis, lambda namespace: 1)
+    def __init__(
+        self,
+        axis: ResourceAxis,
+        weight_of: Callable[[str], int],
+        *,
+        held: Mapping[str, Vector],
+        limits: Mapping[str, Counted],
+    ) -> None:
+        super().__init__(axis, weight_of)
         self._held = {name: dict(amounts) for name, amounts in held.items()}
         self._limits: dict[str, Counted] = {name: dict(amounts) for name, amounts in limits.items()}
 

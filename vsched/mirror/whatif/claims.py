@@ -113,7 +113,7 @@ class PaperClaims(ClaimStore):
             if volume.ephemeral and claim is not None and claim.owner == task.uid:
                 volumes.put_claim(key, None)
                 volumes.put_volume(claim.volume, None)
-        for key in self._keys(task):
+        for key in self.keys_of(task):
             claim_for = devices.watched(key)
             if claim_for is not None:
                 devices.put_claim(key, left(claim_for, task.uid, self._deserted(task, key)))
@@ -127,7 +127,7 @@ class PaperClaims(ClaimStore):
         group = next((one.group for one in devices if one.group and one.claim == key), "")
         return "" if self.users.of_devices.now(key) else group
 
-    def _keys(self, task: Task) -> set[str]:
+    def keys_of(self, task: Task) -> set[str]:
         """The resource claims of a pod, with the one made for its extended resources."""
         made = self.devices.made.get(task.uid)
         return {*named_resource_claims(task), *([made] if made is not None else [])}
@@ -195,9 +195,10 @@ class PaperClaims(ClaimStore):
             volume = volume_for(claim, kind, place_of(kind, labels))
             self._take_capacity(claim, labels, storage)
         if volume is not None:
-            self._bind(claim, volume)
+            self.bind(claim, volume)
 
-    def _bind(self, claim: VolumeClaim, volume: Volume) -> None:
+    def bind(self, claim: VolumeClaim, volume: Volume) -> None:
+        """A claim is bound to this volume."""
         owned = replace(volume, available=False, claim=claim.key, claim_uid=claim.uid)
         self.volumes.put_volume(volume.name, owned)
         self.volumes.put_claim(claim.key, replace(claim, volume=volume.name, bound=True))
@@ -223,7 +224,7 @@ class PaperClaims(ClaimStore):
                 continue
             volume = self._volume_of(claim)
             if volume is not None:
-                self._bind(claim, volume)
+                self.bind(claim, volume)
 
     def _volume_of(self, claim: VolumeClaim) -> Volume | None:
         if claim.volume:

@@ -107,22 +107,22 @@ class ClusterEditor(EditableMirror):
 
     def node(self, name: str) -> Manifest | None:
         """A node as a manifest, without what it registers of shared devices; None if it does not exist."""
-        facts = self._nodes.facts(name)
+        facts = self.stores.nodes.facts(name)
         return None if facts is None else node_manifest(facts.attributes, facts.allocatable, self.axis)
 
     def queue(self, name: str) -> Manifest | None:
         """A queue as a manifest; None if there is no Queue object of that name."""
-        facts = self._defaults.queue_facts(name)
+        facts = self.stores.defaults.queue_facts(name)
         return None if facts is None else queue_manifest(facts, self.axis)
 
     def group(self, key: str) -> Manifest | None:
         """A PodGroup as a manifest; None if there is no PodGroup object of that key, or Kubernetes' own alone."""
-        spec = self._jobs.group(key)
+        spec = self.stores.jobs.group(key)
         return group_manifest(spec, self.axis) if spec is not None and self.group_is_volcanos(key) else None
 
     def group_is_volcanos(self, key: str) -> bool:
         """Whether an object of Volcano stands for the job of this key, and not one of Kubernetes' own."""
-        spec = self._jobs.group(key)
+        spec = self.stores.jobs.group(key)
         return spec is not None and spec.native is None
 
     def hypernode(self, name: str) -> Manifest | None:
@@ -132,7 +132,7 @@ class ClusterEditor(EditableMirror):
 
     def is_made(self, key: str) -> bool:
         """Whether the scheduler itself made this PodGroup, for pods that name none."""
-        spec = self._jobs.group(key)
+        spec = self.stores.jobs.group(key)
         return spec is not None and spec.made
 
     def names(self, kind: str) -> list[str]:
@@ -143,17 +143,17 @@ class ClusterEditor(EditableMirror):
             case "Node":
                 return sorted(attributes.name for attributes, _ in self.nodes())
             case "Queue":
-                return self._defaults.queue_names()
+                return self.stores.defaults.queue_names()
             case "PodGroup":
-                return [key for key in self._jobs.group_keys() if self.group_is_volcanos(key)]
+                return [key for key in self.stores.jobs.group_keys() if self.group_is_volcanos(key)]
             case "HyperNode":
                 return self.topology.names()
             case _:
-                return list(self._defaults.classes())
+                return list(self.stores.defaults.classes())
 
     def has_native(self, key: str) -> bool:
         """Whether there is a job of Kubernetes' own PodGroups with this key."""
-        spec = self._jobs.group(key)
+        spec = self.stores.jobs.group(key)
         return spec is not None and spec.native is not None
 
     def has_origin(self, key: str) -> bool:
@@ -178,21 +178,21 @@ class ClusterEditor(EditableMirror):
     def tell(self, manifest: Manifest) -> None:
         """Apply a changed or new object, as a watch event would; raises BadObject if the mirror cannot use it."""
         kind = wire.kind_of(manifest.get("apiVersion") or "", manifest["kind"])
-        workload = self.workloads.by_owner.get(group_and_kind(manifest))
+        workload = self.intake.workloads.by_owner.get(group_and_kind(manifest))
         if workload is not None:
             kind = workload.id
-            self.set_refused(kind, refused=False)  # there is one
+            self.intake.set_refused(kind, refused=False)  # there is one
         found = (
             wire.decode(kind, encoded(manifest)) if kind in wire.KINDS else wire.read_workload(kind, encoded(manifest))
         )
-        before = self._jobs.group(wire.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
+        before = self.stores.jobs.group(wire.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
         devices = self.shared_devices(found.metadata.name) if kind == "Node" else ()
-        self.apply(kind, "MODIFIED", found)
+        self.intake.apply(kind, "MODIFIED", found)
         if devices and not self.shared_devices(found.metadata.name):
             # What a node registers is not in its manifest: see ``node_manifest``.
-            self._device_shares.put(found.metadata.name, devices)
+            self.stores.device_shares.put(found.metadata.name, devices)
         if before is not None:
-            self._groups.ask_in_vain(before)
+            self.stores.groups.ask_in_vain(before)
         broken = self.broken.get((kind, wire.identity_of(kind, found.metadata)))
         if broken is not None:
             raise BadObject(broken.message)
@@ -203,41 +203,41 @@ class ClusterEditor(EditableMirror):
         """The pods of jobs that use a node, by key, and the number of its other pods."""
         ours = [
             task
-            for job in self._jobs.everyone()
+            for job in self.stores.jobs.everyone()
             for task in job.tasks.values()
             if task.node == node and HOLDS[task.status].uses
         ]
-        return sorted(ours, key=lambda task: task.key), self._nodes.unknown(node)
+        return sorted(ours, key=lambda task: task.key), self.stores.nodes.unknown(node)
 
     def bound_for(self, node: str) -> list[Task]:
         """Pending DaemonSet pods for this node; when the node goes, their controller deletes them."""
-        everyone = (task for job in self._jobs.everyone() for task in job.pending.values())
+        everyone = (task for job in self.stores.jobs.everyone() for task in job.pending.values())
         return [task for task in everyone if task.returns and _only_node(task.shape) == node]
 
     def take_away(self, task: Task) -> None:
         """Remove a pod; no controller replaces it."""
-        self._pods.drop(task.uid)
+        self.stores.records.drop(task.uid)
         self._no_longer_count(task)
         if self._named is not None:
             self._named.get(task.namespace, {}).pop(task.name, None)
 
     def start_anew(self, task: Task) -> None:
         """Remove a pod, and add the pending pod with which its controller replaces it."""
-        implicit, owned = self._jobs.implicit_of(task), self._paper.owned(task)
-        self._pods.drop(task.uid)
+        implicit, owned = self.stores.jobs.implicit_of(task), self._paper.owned(task)
+        self.stores.records.drop(task.uid)
         self._begin_anew(task, implicit, owned)
 
     def clear_of_others(self, node: str) -> None:
         """Remove the pods of other schedulers from a node."""
-        self._nodes.leave_known(node)
+        self.stores.nodes.leave_known(node)
         for task in self._unknown:
             if task.node == node:
-                self._nodes.forget_load(task)
+                self.stores.nodes.forget_load(task)
 
     def lose_node(self, name: str) -> None:
         """Remove a node, with its devices."""
-        self.apply("Node", "DELETED", wire.Node(wire.Metadata(name)))
-        self._paper.lose_node(name)
+        self.intake.apply("Node", "DELETED", wire.Node(wire.Metadata(name)))
+        self._claim_edits.lose_node(name)
 
     def has_pod(self, namespace: str, name: str) -> bool:
         """Whether a job has a pod of this name, of those known at the first lookup and not removed since."""
@@ -250,7 +250,7 @@ class ClusterEditor(EditableMirror):
     def _names(self, namespace: str) -> Mapping[str, bool]:
         if self._named is None:
             self._named = {}
-            for job in self._jobs.everyone():
+            for job in self.stores.jobs.everyone():
                 for task in job.tasks.values():
                     self._named.setdefault(task.namespace, {})[task.name] = task.owned
         return self._named.get(namespace, {})

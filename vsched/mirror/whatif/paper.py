@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
-from vsched.mirror.whatif.claim_edits import EditableClaims
+from vsched.mirror.accounts.namespaces import NamespaceAccounts
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MakeAccounts, MirrorSettings, Stores
+from vsched.mirror.whatif.claims import PaperClaims
 from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.task import Task
@@ -20,29 +23,36 @@ class Elapsed(NamedTuple):
     ended: Sequence[Task] = ()
 
 
-class PaperMirror(Cache):
+class PaperMirror(Mirror):
     """A mirror that no watch tells of a cluster: ``settle`` makes decisions true."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._claims = self._pods.claims = self._paper = EditableClaims(self.on_claim)
+    def __init__(self, settings: MirrorSettings, accounts: MakeAccounts = NamespaceAccounts) -> None:
+        super().__init__(settings, make_stores=partial(Stores, claims=PaperClaims, accounts=accounts))
+        claims = self.stores.claims
+        assert isinstance(claims, PaperClaims)
+        self._paper = claims
 
     def settle(self, report: CycleReport) -> None:
         """Make the decisions of a cycle true, those about claims as well."""
-        super().settle(report)
+        self.assumptions.settle(report, self._decided_at)
         storage = StorageByLabel(self._paper.volumes)
         for bind in report.binds:
             task = self.task(bind.uid)
             if bind.claims is not None and task is not None and task.node == bind.node:
-                node = self._nodes.facts(bind.node)
+                node = self.stores.nodes.facts(bind.node)
                 self._paper.settle(task, bind.claims, {} if node is None else node.attributes.labels, storage)
         for release in report.released:
             self._paper.settle_release(release)
 
+    @property
+    def _decided_at(self) -> float:
+        """When the cycle ran whose decisions are made true: at the time of the last snapshot."""
+        return self.assumptions.now
+
     def know_owners(self, kinds: Container[str]) -> None:
         """No other kinds of owners are here: pods do not wait for objects of these."""
-        for kind in (*self.workloads.by_id, *wire.OWNERS):
-            self.set_refused(kind, refused=kind not in kinds)
+        for kind in (*self.intake.workloads.by_id, *wire.OWNERS):
+            self.intake.set_refused(kind, refused=kind not in kinds)
 
     def pass_time(self, report: CycleReport, now: float) -> Elapsed:
         """Let time pass until the first of the pods that were asked to end by themselves have ended.
@@ -51,7 +61,7 @@ class PaperMirror(Cache):
         """
         if report.binds or report.ungated or not all(one.asks for one in report.evictions):
             return Elapsed(now)
-        asked = [task for job in self._jobs.everyone() if job.asked for task in job.tasks.values() if task.asked]
+        asked = [task for job in self.stores.jobs.everyone() if job.asked for task in job.tasks.values() if task.asked]
         then = min((task.asked.end for task in asked if task.asked), default=now)
         ended = [task for task in asked if task.asked and task.asked.end <= max(now, then)]
         ended.sort(key=lambda task: task.key)

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace as renewed
+from functools import partial
 from math import floor, inf, isinf
 
 import msgspec
 
+from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.problems import Problem
+from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif import words
 from vsched.mirror.whatif.accounts import RestoredAccounts
 from vsched.mirror.whatif.claims import OwnedClaims
@@ -43,14 +46,17 @@ class RestoredMirror(PaperMirror):
         default_queue: str = "default",
         workloads: WorkloadTable = NO_WORKLOADS,
     ) -> None:
-        super().__init__(
+        arbitrating = bool(snapshot.held or snapshot.ceilings or snapshot.arbitration)
+        settings = MirrorSettings(
             frozenset(scheduler_names),
             default_queue,
             open_without_state=True,
-            arbitrating=bool(snapshot.held or snapshot.ceilings or snapshot.arbitration),
+            arbitrating=arbitrating,
             ignored=frozenset(snapshot.ignored),
             workloads=workloads,
         )
+        accounts = partial(RestoredAccounts, held=snapshot.held, limits=snapshot.held_limits)
+        super().__init__(settings, accounts if arbitrating else NamespaceAccounts)
         self.know_owners(())
         self.origin = snapshot
         self.scheduler_names = frozenset(scheduler_names)
@@ -62,19 +68,18 @@ class RestoredMirror(PaperMirror):
         self.topology.adopt(snapshot.topology)
         self._adopt_pods()
         # The snapshot already has the priorities and queues of jobs: clear the marks that adopting the objects set.
-        self._defaults.take_priorities_changed()
-        self._defaults.take_default_queues_changed()
-        if self.arbitrating:
-            self._accounts = self._pods.accounts = RestoredAccounts(self.axis, snapshot.held, snapshot.held_limits)
-        self.set_ceilings(snapshot.ceilings, snapshot.pools)
-        self.advise(snapshot.advice)
-        self.provision(snapshot.provisioning)
-        self.offer(snapshot.node_pools)
-        self.mask(snapshot.masks)
+        self.stores.defaults.take_priorities_changed()
+        self.stores.defaults.take_default_queues_changed()
+        inputs = self.inputs
+        inputs.set_ceilings(snapshot.ceilings, snapshot.pools)
+        inputs.advise(snapshot.advice)
+        inputs.provision(snapshot.provisioning)
+        inputs.offer(snapshot.node_pools)
+        inputs.mask(snapshot.masks)
         if not snapshot.history.is_empty:
             total = dict(enumerate(snapshot.total))
             self.history.adopt(snapshot.history, snapshot.axis, total)
-        self._previous = snapshot.previous
+        self.assumptions.advance(snapshot.previous)
         self._first = True
         """Whether no snapshot has been made yet."""
 
@@ -88,7 +93,7 @@ class RestoredMirror(PaperMirror):
     def settle(self, report: CycleReport) -> None:
         """Carry out what a cycle decided; a controller replaces the evicted pods that it owns."""
         evicted = [task for each in report.evictions if (task := self.task(each.uid)) is not None]
-        said = [(self._jobs.implicit_of(task), self._paper.owned(task)) for task in evicted]
+        said = [(self.stores.jobs.implicit_of(task), self._paper.owned(task)) for task in evicted]
         super().settle(report)
         for task, (implicit, owned) in zip(evicted, said, strict=True):
             if self.task(task.uid) is not None:
@@ -101,7 +106,7 @@ class RestoredMirror(PaperMirror):
     @property
     def _decided_at(self) -> float:
         """The same; a cycle may also have run on the snapshot that this mirror is made from."""
-        return self.origin.now if self._first else self._previous
+        return self.origin.now if self._first else super()._decided_at
 
     def _begin_anew(self, task: Task, implicit: JobSpec | None, owned: OwnedClaims) -> None:
         """Add the pod with which a controller replaces this one; it keeps the name, as the new one is not known.
@@ -125,23 +130,23 @@ class RestoredMirror(PaperMirror):
         )
         said = None if implicit is None else msgspec.structs.replace(implicit, created=fresh.created)
         self._paper.make_anew(fresh, owned)
-        self._pods.restore(fresh, said)
+        self.stores.records.restore(fresh, said)
 
     def _no_longer_count(self, task: Task) -> None:
         """A pod is gone: quotas do not count it any more."""
         for namespace, quota in self._recounted((task,), ()):
-            self._quotas.put(namespace, f"{namespace}/{quota.name}", quota)
+            self.stores.quotas.put(namespace, f"{namespace}/{quota.name}", quota)
 
     def _recounted(self, gone: Iterable[Task], come: Iterable[Task]) -> Iterator[tuple[str, Quota]]:
         """The quotas that some pods change which are gone, and others which have come, with their namespaces."""
         names, changes = self.axis.names, dict[str, tuple[list[Task], list[Task]]]()
         for side, tasks in enumerate((gone, come)):
             for task in tasks:
-                if self._quotas.items(task.namespace):
+                if self.stores.quotas.items(task.namespace):
                     changes.setdefault(task.namespace, ([], []))[side].append(task)
         for namespace, (went, came) in changes.items():
             less, more = used_by(went, names), used_by(came, names)
-            for quota in list(self._quotas.items(namespace).values()) if less != more else ():
+            for quota in list(self.stores.quotas.items(namespace).values()) if less != more else ():
                 yield namespace, counting(quota, less, more)
 
     # Adopting the snapshot
@@ -152,43 +157,43 @@ class RestoredMirror(PaperMirror):
         tasks: dict[str, Task] = {}
         for job in (*origin.jobs.values(), *origin.strays.values()):
             tasks.update(job.tasks)
-        self._pods.adopt(tasks)
+        self.stores.records.adopt(tasks)
         self._paper.adopt(origin.claims)
-        self._zones.adopt(origin.zones, tasks)
-        self._device_shares.adopt(origin.device_shares)
-        self._jobs.adopt(origin)
+        self.stores.zones.adopt(origin.zones, tasks)
+        self.stores.device_shares.adopt(origin.device_shares)
+        self.stores.jobs.adopt(origin)
         groups = {key: job.spec for key, job in origin.jobs.items() if not job.spec.implicit}
-        self._groups.adopt(groups)
-        self._nodes.adopt(origin.nodes, origin.placed, tasks.values(), origin.claims.devices.plugins)
+        self.stores.groups.adopt(groups)
+        self.stores.nodes.adopt(origin.nodes, origin.placed, tasks.values(), origin.claims.devices.plugins)
         self._unknown = tuple(_unknown_young(origin, tasks.values()))
         """Stand-ins for young pods of other schedulers, whose load the latest usage averages do not include."""
         if origin.nodes.usage is not None:
             reading = reading_of(origin.nodes.usage, origin.nodes.statics.names, origin.now)
-            self._nodes.use(reading, self._unknown)
+            self.stores.nodes.use(reading, self._unknown)
 
     def _adopt_small_objects(self) -> None:
         """Take over priority classes, queues, namespaces, selections, disruption budgets and resource quotas."""
         origin = self.origin
         for found in origin.priority_classes.values():
-            self._defaults.put_class(found)
+            self.stores.defaults.put_class(found)
         inheriting = self._inheriting_queues()
         for name, queue in origin.queues.items():
             stated = bool(queue.priority) or (name in inheriting and not queue.missing_class)
-            self._defaults.put_queue(ParsedQueue(queue, queue.priority if stated else None, queue.missing_class))
+            self.stores.defaults.put_queue(ParsedQueue(queue, queue.priority if stated else None, queue.missing_class))
         for name, namespace in origin.namespaces.items():
-            self._defaults.put_namespace(namespace)
+            self.stores.defaults.put_namespace(namespace)
             if namespace.weight != 1:
-                self._defaults.put_weight(name, _no_object(name), namespace.weight)
+                self.stores.defaults.put_weight(name, _no_object(name), namespace.weight)
         for name, selections in origin.selections.items():
             for number, selector in enumerate(selections.selectors):
-                self._selections.put(name, ("", f"{_no_object(name)}{number}"), selector)
+                self.stores.selections.put(name, ("", f"{_no_object(name)}{number}"), selector)
         for name, budgets in origin.budgets.items():
             for budget in budgets:
-                self._budgets.put(name, f"{name}/{budget.name}", budget)
+                self.stores.budgets.put(name, f"{name}/{budget.name}", budget)
         for name, quotas in origin.quotas.items():
             for quota in quotas:
-                self._quotas.put(name, f"{name}/{quota.name}", quota)
-        default = self._default_queue
+                self.stores.quotas.put(name, f"{name}/{quota.name}", quota)
+        default = self.settings.default_queue
         if default in origin.books and default not in origin.queues:
             # The default queue has an object that cannot be used; without one, the mirror would have created the queue.
             self.broken["Queue", default] = Problem("Queue", "", default, "", words.queue_left_out(default))

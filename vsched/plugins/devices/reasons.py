@@ -60,7 +60,7 @@ def _sized(books: SharedDeviceBooks, request: SharedDeviceRequest) -> list[Devic
     return [*found, DeviceReason(words.NOT_FOR_ALL, np.flatnonzero(rest), lasting=True)] if rest.any() else found
 
 
-def reasons_of_room(books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags = ()) -> list[DeviceReason]:
+def reasons_of_room(books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags) -> list[DeviceReason]:
     """Nodes whose devices are used by others; what no single reason explains is left out."""
     short = ~books.fit(request, avoided).passes
     if not short.any():

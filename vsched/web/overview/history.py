@@ -28,6 +28,10 @@ class SessionHistory:
         self.foreign = 0
         """Number of our pods that another scheduler has bound."""
 
+    def bound_by_others(self) -> None:
+        """Another scheduler has bound a pod of ours."""
+        self.foreign += 1
+
     def add(self, row: SessionRow) -> None:
         """Remember a session."""
         # The first of several idle rows stays: the page shows how often sessions start.

@@ -43,7 +43,7 @@ def job_rows(
     outcomes: Mapping[str, JobOutcome],
     positions: Mapping[str, int],
     columns: Sequence[int],
-    most: int = MOST_JOBS,
+    most: int,
 ) -> JobTable:
     """Every job that waits or runs. One whose pods are bound and about to start counts as running."""
     found = JobTable()

@@ -53,8 +53,8 @@ def node_rows(
     snapshot: Snapshot,
     held: NodeAllocation,
     columns: Sequence[int],
-    label_tiers: Sequence[LabelTier] = (),
-    most: int = MOST_NODES,
+    label_tiers: Sequence[LabelTier],
+    most: int,
 ) -> dict[str, NodeRow]:
     """Nodes by name: all of them, or ``most`` that stand for all."""
     table = snapshot.nodes

@@ -23,7 +23,7 @@ Amounts = tuple[int | None, ...]
 
 
 def queue_rows(
-    snapshot: Snapshot, report: CycleReport, jobs: JobTable, columns: Sequence[int], most: int = MOST_QUEUES
+    snapshot: Snapshot, report: CycleReport, jobs: JobTable, columns: Sequence[int], most: int
 ) -> dict[str, QueueRow]:
     """Queues by name, with the amounts of all below them: every queue, or of more than ``most`` those that say most."""
     parents = tree(snapshot.queues)

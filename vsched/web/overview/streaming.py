@@ -7,6 +7,7 @@ from functools import partial
 from aiohttp import hdrs, web
 
 from vsched.clock import monotonic
+from vsched.web.overview.document import Overview
 from vsched.web.overview.events import (
     FIRST_WORDS,
     HEARTBEAT,
@@ -18,7 +19,7 @@ from vsched.web.overview.events import (
     takes_gzip,
 )
 from vsched.web.overview.feed import PATIENCE_SECONDS, OverviewFeed
-from vsched.web.serve.routing import Route, as_json, aside, or_unavailable
+from vsched.web.serve.routing import Contract, Route, as_json, aside, or_unavailable
 from vsched.web.serve.streams import LongResponse, Stay
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
@@ -48,8 +49,8 @@ def overview_routes(
         return EventStream(feed, request, heartbeat_seconds)
 
     return [
-        Route("/overview", or_unavailable(overview), words.OVERVIEW),
-        Route("/events", events, words.EVENTS),
+        Route("/overview", or_unavailable(overview), words.OVERVIEW, contract=Contract((Overview,))),
+        Route("/events", events, words.EVENTS, contract=Contract(media="text/event-stream")),
     ]
 
 

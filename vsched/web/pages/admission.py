@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NotRequired, Protocol, TypedDict
 
 import msgspec
 import orjson
@@ -13,6 +13,7 @@ from aiohttp import web
 from vsched.kube.errors import one_line
 from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.web.serve.bodies import Intake, RequestError, decoded
+from vsched.web.serve.routing import Contract
 from vsched.web.words import answers as words
 
 REVIEW_VERSION = "admission.k8s.io/v1"
@@ -56,6 +57,27 @@ class AdmissionRequest(msgspec.Struct, rename="camel"):
         """Raise RequestError where there is no object."""
         if bytes(self.object) in _ABSENT:
             raise RequestError(400, words.object_missing(self.operation))
+
+
+class AdmissionResponse(TypedDict):
+    """What the API server is to do."""
+
+    uid: str
+    allowed: bool
+    status: NotRequired[dict[str, Any]]
+    patchType: NotRequired[str]
+    patch: NotRequired[str]
+
+
+class AdmissionAnswer(TypedDict):
+    """An AdmissionReview with the answer."""
+
+    apiVersion: str
+    kind: str
+    response: AdmissionResponse
+
+
+REVIEW = Contract((AdmissionAnswer,), takes=dict[str, Any])
 
 
 class ReadyToReview(Protocol):
@@ -102,14 +124,15 @@ def _spec(raw: Raw) -> Any:
     return None if bytes(raw) in _ABSENT else decoded(raw, _Specified, "request.object").spec
 
 
-def answer_to(uid: str, problems: Sequence[str], patch: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+def answer_to(uid: str, problems: Sequence[str], patch: Sequence[dict[str, Any]] = ()) -> AdmissionAnswer:
     """The AdmissionReview that allows a write, with a JSON patch, or denies it where there are problems."""
-    response: dict[str, Any] = {"uid": uid, "allowed": not problems}
+    response: AdmissionResponse = {"uid": uid, "allowed": not problems}
     if problems:
         more = len(problems) - MOST_PROBLEMS
         said = [one_line(problem) for problem in problems[:MOST_PROBLEMS]]
         text = "; ".join([*said, f"and {more} more"] if more > 0 else said)
         response["status"] = {"status": "Failure", "code": 403, "reason": "Forbidden", "message": text}
     elif patch:
-        response |= {"patchType": "JSONPatch", "patch": b64encode(orjson.dumps(list(patch))).decode()}
+        response["patchType"] = "JSONPatch"
+        response["patch"] = b64encode(orjson.dumps(list(patch))).decode()
     return {"apiVersion": REVIEW_VERSION, "kind": "AdmissionReview", "response": response}

@@ -3,17 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from vsched.arbitrator.effects import Overuse
 from vsched.model.amounts.counted import render_counted
 from vsched.model.arbitration.records import ArbitrationCondition, Award, Bucket, Claim, Division, NamespaceAccount
 from vsched.web.findings import Findings
 
-View = dict[str, Any]
+Quantities = dict[str, str]
+"""By resource, as in a ResourceQuota."""
 
 
-def allocations(findings: Findings) -> View:
+class ArbitrationConditionShown(TypedDict):
+    """A condition in the status of an object."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class AwardShown(TypedDict):
+    """What is deserved and may be held."""
+
+    deserved: Quantities
+    ceiling: Quantities
+    hard: Quantities
+    reserved: Quantities
+    cut: Quantities
+
+
+class ConsumerShown(TypedDict, total=False):
+    """The Consumer in use, as its object states it."""
+
+    consumer: str
+    parent: str
+    weight: int | None
+    stated: dict[str, Quantities]
+
+
+class AccountShown(ConsumerShown, total=False):
+    """What a namespace holds and waits for."""
+
+    allocated: Quantities
+    leaving: Quantities
+    waiting: Quantities
+
+
+class OveruseShown(TypedDict):
+    """How much more than it deserves a namespace holds."""
+
+    since: float
+    seconds: float
+    excess: Quantities
+    degree: float
+    short: list[str]
+
+
+class NamespaceAllocationShown(AwardShown, AccountShown):
+    """A namespace."""
+
+    overused: OveruseShown | None
+    conditions: list[ArbitrationConditionShown]
+    evicted: int
+
+
+class BucketObjectShown(TypedDict):
+    """What the object of a bucket says, and what is in it."""
+
+    weight: int
+    exists: bool
+    parent: str
+    buckets: list[str]
+    namespaces: list[str]
+
+
+class BucketShown(AwardShown, BucketObjectShown):
+    """A bucket."""
+
+    conditions: list[ArbitrationConditionShown]
+
+
+class AllocationsShown(TypedDict, total=False):
+    """The last round of arbitration; empty before the first."""
+
+    at: float
+    total: Quantities
+    namespaces: dict[str, NamespaceAllocationShown]
+    buckets: dict[str, BucketShown]
+
+
+def allocations(findings: Findings) -> AllocationsShown:
     """The last round of arbitration; empty before the first."""
     found = findings.arbitrated
     if found is None:
@@ -44,7 +124,7 @@ def allocations(findings: Findings) -> View:
     }
 
 
-def _amounts(award: Award) -> View:
+def _amounts(award: Award) -> AwardShown:
     return {
         "deserved": render_counted(award.deserved),
         "ceiling": render_counted(award.ceiling),
@@ -54,7 +134,7 @@ def _amounts(award: Award) -> View:
     }
 
 
-def _account(account: NamespaceAccount | None) -> View:
+def _account(account: NamespaceAccount | None) -> AccountShown:
     if account is None:
         return {}
     return {
@@ -65,7 +145,7 @@ def _account(account: NamespaceAccount | None) -> View:
     }
 
 
-def _claim(claim: Claim | None) -> View:
+def _claim(claim: Claim | None) -> ConsumerShown:
     """The Consumer in use, as its object states it."""
     if claim is None:
         return {"consumer": "", "parent": ""}
@@ -73,7 +153,7 @@ def _claim(claim: Claim | None) -> View:
     return {"consumer": claim.name, "parent": claim.parent, "weight": claim.weight or None, "stated": stated}
 
 
-def _overuse(overuse: Overuse | None, now: float) -> View | None:
+def _overuse(overuse: Overuse | None, now: float) -> OveruseShown | None:
     if overuse is None:
         return None
     return {
@@ -85,14 +165,16 @@ def _overuse(overuse: Overuse | None, now: float) -> View | None:
     }
 
 
-def _conditions(conditions: tuple[ArbitrationCondition, ...]) -> list[View]:
+def _conditions(conditions: tuple[ArbitrationCondition, ...]) -> list[ArbitrationConditionShown]:
     return [
         {"type": condition.kind, "status": condition.status, "reason": condition.reason, "message": condition.message}
         for condition in conditions
     ]
 
 
-def _bucket(bucket: Bucket | None, name: str, accounts: Mapping[str, NamespaceAccount], division: Division) -> View:
+def _bucket(
+    bucket: Bucket | None, name: str, accounts: Mapping[str, NamespaceAccount], division: Division
+) -> BucketObjectShown:
     """A bucket without an object counts as one without limits, reservation or weight."""
     parents = division.parents
     below = sorted(

@@ -8,7 +8,7 @@ from aiohttp import web
 from msgspec import to_builtins
 
 from vsched.controllers.provisioning.shown import AutoscalingShown
-from vsched.web.serve.routing import Route, as_json
+from vsched.web.serve.routing import Contract, Route, as_json
 from vsched.web.words import routes as words
 
 
@@ -18,4 +18,4 @@ def autoscaling_route(seen: Callable[[], AutoscalingShown]) -> Route:
     async def answer(request: web.Request) -> web.StreamResponse:
         return as_json(to_builtins(seen()))
 
-    return Route("/autoscaling", answer, words.AUTOSCALING)
+    return Route("/autoscaling", answer, words.AUTOSCALING, contract=Contract((AutoscalingShown,)))

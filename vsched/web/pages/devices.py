@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal, TypedDict
 
 from aiohttp import web
 from msgspec import to_builtins
 
 from vsched.model.snapshot import Snapshot
-from vsched.web.overview.devices import NODES_SHOWN, devices_shown, resources_held
-from vsched.web.serve.routing import Route, as_json, aside
+from vsched.web.overview.devices import NODES_SHOWN, DevicesShown, HeldResource, devices_shown, resources_held
+from vsched.web.serve.routing import Contract, QueryParameter, Route, as_json, aside
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
+
+
+class ResourcesShown(TypedDict):
+    """An answer of ``/devices?only=resources``."""
+
+    resources: tuple[HeldResource, ...]
 
 
 def device_route(snapshot: Callable[[], Snapshot | None]) -> Route:
@@ -32,4 +39,7 @@ def device_route(snapshot: Callable[[], Snapshot | None]) -> Route:
         return await aside(lambda: as_json(to_builtins(devices_shown(found, names))))
 
     says = words.DEVICES
-    return Route("/devices", answer, f"{says}; ?only=resources")
+    query = QueryParameter("node", words.SOME_NODES), QueryParameter("only", words.ONLY, Literal["resources"])
+    return Route(
+        "/devices", answer, f"{says}; ?only=resources", contract=Contract((DevicesShown, ResourcesShown), query)
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 from aiohttp import web
 
@@ -17,7 +17,7 @@ from vsched.model.dump.cycle import Recording, decode, pack
 from vsched.web.pages.recording import Whose, anonymous, recording_of
 from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
 from vsched.web.serve.parts import PayloadParts
-from vsched.web.serve.routing import Handler, Route, as_json, aside, or_unavailable
+from vsched.web.serve.routing import Contract, Handler, QueryParameter, Route, as_json, aside, or_unavailable
 from vsched.web.snapshots import Look
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
@@ -25,6 +25,28 @@ from vsched.web.words import routes as words
 GZIP = "application/gzip"
 MOST_WAITING = 4
 """How many requests may wait: a recording of a large cluster takes a second of a core, and one is made at a time."""
+
+
+class RecordingLine(TypedDict):
+    """A recording in the list."""
+
+    number: int
+    at: float
+    why: str
+    says: str
+    error: str
+    times: int
+    last: float
+    bytes: int
+
+
+class RecordingsShown(TypedDict):
+    """An answer of ``/recordings``."""
+
+    recordings: list[RecordingLine]
+
+
+_FILE = Contract(query=(QueryParameter("anonymous", words.ANONYMOUS, bool),), media=GZIP)
 
 
 def dump_routes(look: Look, ring: RecordingRing, whose: Whose, registry: Registry) -> Sequence[Route]:
@@ -36,13 +58,15 @@ def dump_routes(look: Look, ring: RecordingRing, whose: Whose, registry: Registr
             or_unavailable(_dump(look, whose, registry, turns)),
             words.DUMP,
             private=True,
+            contract=_FILE,
         ),
-        Route("/recordings", _list(ring), words.RECORDINGS, private=True),
+        Route("/recordings", _list(ring), words.RECORDINGS, private=True, contract=Contract((RecordingsShown,))),
         Route(
             "/recordings/{number}",
             or_unavailable(_one(ring, registry, turns)),
             words.RECORDING,
             private=True,
+            contract=_FILE,
         ),
     ]
 
@@ -92,7 +116,7 @@ def _list(ring: RecordingRing) -> Handler:
     return answer
 
 
-def _line(kept: StoredRecording) -> dict[str, Any]:
+def _line(kept: StoredRecording) -> RecordingLine:
     head = kept.head
     return {
         "number": head.number,

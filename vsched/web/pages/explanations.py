@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from itertools import islice
 from threading import Event
-from typing import TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from aiohttp import web
-from msgspec import to_builtins
+from msgspec import Meta, to_builtins
 from msgspec.structs import replace
 
 from vsched.clock import monotonic, thread_time
@@ -30,7 +30,7 @@ from vsched.framework.answers import Repeating
 from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
 from vsched.mirror.problems import Problem
-from vsched.web.serve.routing import Handler, Route, as_json, or_unavailable
+from vsched.web.serve.routing import Contract, Handler, QueryParameter, Route, as_json, or_unavailable
 from vsched.web.snapshots import FrozenSnapshot, Look
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
@@ -71,6 +71,12 @@ KINDS = {"": "", "pod": POD, "podgroup": POD_GROUP, "pg": POD_GROUP}
 """Values of ``?kind=``, in lower case."""
 SEARCHES = {"": SEARCH_SECONDS, "true": SEARCH_SECONDS, "1": SEARCH_SECONDS, "false": 0.0, "0": 0.0}
 """Values of ``?changes=``."""
+
+_KIND = QueryParameter("kind", words.KIND, Literal["pod", "podgroup", "pg"])
+_SEARCH = (
+    QueryParameter("changes", words.CHANGES, bool),
+    QueryParameter("seconds", words.SECONDS, Annotated[float, Meta(gt=0, le=LONGEST_SECONDS)]),
+)
 
 
 class Explainer:
@@ -221,11 +227,13 @@ def explanation_routes(
             "/explain/{namespace}/{name}",
             or_unavailable(_explain(explainer)),
             words.EXPLAIN,
+            contract=Contract((Explanation,), (_KIND, *_SEARCH)),
         ),
         Route(
             "/explain-queue/{name}",
             or_unavailable(_explain_queue(explainer)),
             words.EXPLAIN_QUEUE,
+            contract=Contract((Explanation,), _SEARCH),
         ),
     ]
 

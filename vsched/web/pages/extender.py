@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol, TypedDict
 
 import msgspec
 import orjson
@@ -21,7 +21,7 @@ from vsched.mirror.wire.base import NO_BYTES, Raw, uid_of
 from vsched.model.amounts.counted import counted_name
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
-from vsched.web.serve.routing import Route, as_json
+from vsched.web.serve.routing import Contract, Route, as_json
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
 
@@ -112,6 +112,25 @@ class InParts(web.StreamResponse):
         await super().write_eof(data)
 
 
+class ExtenderError(TypedDict):
+    """An answer where there is none, as kube-scheduler reads it."""
+
+    Error: str
+
+
+class ExtenderFilterResult(TypedDict):
+    """The answer: all nodes or none."""
+
+    Nodes: dict[str, Any] | None
+    NodeNames: list[str] | None
+    FailedNodes: dict[str, str]
+    FailedAndUnresolvableNodes: dict[str, str]
+    Error: str
+
+
+_REFUSED = Contract((ExtenderError,), status=404)
+
+
 class Unseen:
     """Waits for pods that the mirror does not show yet, as only existing pods may be admitted.
 
@@ -157,8 +176,10 @@ def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[
             refusal = await unseen.judged(admitting, question.asking)
             return InParts(passed(question) if refusal is None else refused(question, refusal))
 
-    says = words.EXTENDER_FILTER
-    return [Route("/extender/filter", guarded(filter_nodes, "Error"), says, "POST"), *map(_absent, ABSENT)]
+    contract = Contract((ExtenderFilterResult,), takes=dict[str, Any], errors=ExtenderError)
+    answer = guarded(filter_nodes, "Error")
+    route = Route("/extender/filter", answer, words.EXTENDER_FILTER, "POST", contract=contract)
+    return [route, *map(_absent, ABSENT)]
 
 
 def _absent(verb: str) -> Route:
@@ -167,7 +188,7 @@ def _absent(verb: str) -> Route:
     async def answer(_: web.Request) -> web.StreamResponse:
         return as_json({"Error": f"{path} is {says}"}, 404)
 
-    return Route(path, answer, says, "*")
+    return Route(path, answer, says, "*", contract=_REFUSED)
 
 
 def question_of(body: bytes) -> Question:

@@ -16,7 +16,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS, VCJOB, VCJOBS, VOLCANO_CRON_JOB
 from vsched.mirror.wire.base import Raw
-from vsched.web.pages.admission import MOST_BYTES, AdmissionRequest, ReadyToReview, answer_to, asked
+from vsched.web.pages.admission import MOST_BYTES, REVIEW, AdmissionRequest, ReadyToReview, answer_to, asked
 from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.words import routes as words
@@ -65,9 +65,9 @@ class JobReviewing(ReadyToReview, Protocol):
         ...
 
 
-def job_webhook_routes(reviewing: JobReviewing, most_bytes: int = MOST_BYTES) -> list[Route]:
+def job_webhook_routes(reviewing: JobReviewing) -> list[Route]:
     """The routes for vcjobs at the webhook's own address."""
-    intake, unseen = Intake(most_bytes), asyncio.Semaphore(UNSEEN_MOST)
+    intake, unseen = Intake(MOST_BYTES), asyncio.Semaphore(UNSEEN_MOST)
 
     async def validate(request: web.Request) -> web.StreamResponse:
         found = await asked(request, intake, reviewing)
@@ -80,8 +80,8 @@ def job_webhook_routes(reviewing: JobReviewing, most_bytes: int = MOST_BYTES) ->
         return as_json(answer_to(found.uid, (), patch))
 
     return [
-        Route(VALIDATE, guarded(validate, "error"), words.JOB_VALIDATE, "POST"),
-        Route(MUTATE, guarded(mutate, "error"), words.JOB_MUTATE, "POST"),
+        Route(VALIDATE, guarded(validate, "error"), words.JOB_VALIDATE, "POST", contract=REVIEW),
+        Route(MUTATE, guarded(mutate, "error"), words.JOB_MUTATE, "POST", contract=REVIEW),
     ]
 
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nsmallest
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from aiohttp import web
-from msgspec.structs import asdict
+from msgspec import to_builtins
 
 from vsched.framework.words.victims import asked_to_end
 from vsched.model.plan import Unschedulable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.web.evictions import MOST_TOLD, EvictionRow, Evictions, of_job, on_node
-from vsched.web.pages.views import amounts
-from vsched.web.serve.routing import Handler, Route, as_json, aside
+from vsched.web.pages.views import Quantities, amounts
+from vsched.web.serve.routing import Contract, Handler, QueryParameter, Route, as_json, aside
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
 
@@ -27,7 +27,40 @@ MOST_PODS = 100
 STATES = {Status.RELEASING: "Leaving", Status.PIPELINED: "Pending", Status.ALLOCATED: "Binding"}
 """States of pods that differ from the name of their status."""
 
-Document = dict[str, Any]
+
+class PodShown(TypedDict):
+    """A pod."""
+
+    namespace: str
+    name: str
+    job: str
+    called: str
+    state: str
+    node: str
+    nominated: str
+    role: str
+    started: float
+    requests: Quantities
+    message: str
+
+
+class EvictionsShown(TypedDict):
+    """The number of remembered evictions, and the latest of them."""
+
+    evictions_total: int
+    evictions: list[EvictionRow]
+
+
+class PodCountsShown(TypedDict):
+    """Counts by state, and the first pods."""
+
+    total: int
+    states: dict[str, int]
+    pods: list[PodShown]
+
+
+class PodsShown(PodCountsShown, EvictionsShown):
+    """An answer of ``/pods``."""
 
 
 class MirrorView(NamedTuple):
@@ -48,8 +81,13 @@ def pod_routes(
 ) -> list[Route]:
     """The two routes; ``verdicts`` are why pods wait, by ``namespace/name``."""
     return [
-        Route("/pods", _pods(seen, evictions, verdicts), words.PODS),
-        Route("/evictions", _evictions(evictions), words.EVICTIONS),
+        Route(
+            "/pods",
+            _pods(seen, evictions, verdicts),
+            words.PODS,
+            contract=Contract((PodsShown,), (QueryParameter("job", words.JOB), QueryParameter("node", words.NODE))),
+        ),
+        Route("/evictions", _evictions(evictions), words.EVICTIONS, contract=Contract((EvictionsShown,))),
     ]
 
 
@@ -87,7 +125,7 @@ def pod_document(
     names: Sequence[str],
     unschedulable: Mapping[str, Unschedulable],
     called: Callable[[str], str],
-) -> Document:
+) -> PodCountsShown:
     """Counts by state, and the first pods: waiting and leaving ones before the others, then by name."""
     listed = list(tasks)
     states: dict[str, int] = {}
@@ -102,9 +140,9 @@ def pod_document(
     }
 
 
-def eviction_document(rows: Sequence[EvictionRow]) -> Document:
+def eviction_document(rows: Sequence[EvictionRow]) -> EvictionsShown:
     """The number of remembered evictions, and the latest of them."""
-    return {"evictions_total": len(rows), "evictions": [asdict(row) for row in rows[:MOST_TOLD]]}
+    return {"evictions_total": len(rows), "evictions": to_builtins(rows[:MOST_TOLD])}
 
 
 def state_of(task: Task) -> str:
@@ -124,7 +162,7 @@ def _rank(task: Task) -> tuple[int, str, int, str]:
 
 def _pod(
     task: Task, names: Sequence[str], unschedulable: Mapping[str, Unschedulable], called: Callable[[str], str]
-) -> Document:
+) -> PodShown:
     verdict = unschedulable.get(task.key) if task.status is Status.PENDING else None
     asked = asked_to_end(task.asked, called)
     return {

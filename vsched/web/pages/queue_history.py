@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Literal
 
 from aiohttp import web
-from msgspec import to_builtins
+from msgspec import Meta, to_builtins
 
 from vsched.errors import BadInput
 from vsched.web.overview.share_history import HOUR, QUEUES_MAX, SPANS, WEEK, HistorySpan, ShareHistory
-from vsched.web.overview.share_series import share_series
-from vsched.web.serve.routing import Route, as_json, aside
+from vsched.web.overview.share_series import ShareSeries, share_series
+from vsched.web.serve.routing import Contract, QueryParameter, Route, as_json, aside
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
 
@@ -19,6 +20,13 @@ POINTS = 60
 POINTS_MAX = WEEK.steps
 POINTS_OF_ALL_MAX = 120
 """The most points of each queue in an answer about all of them."""
+
+_QUERY = (
+    QueryParameter("span", words.SPAN, Literal["hour", "week"]),
+    QueryParameter("queue", words.QUEUE),
+    QueryParameter("most", words.MOST, Annotated[int, Meta(ge=1, le=QUEUES_MAX)]),
+    QueryParameter("points", words.POINTS, Annotated[int, Meta(ge=1, le=POINTS_MAX)]),
+)
 
 
 def queue_history_route(history: ShareHistory) -> Route:
@@ -37,7 +45,7 @@ def queue_history_route(history: ShareHistory) -> Route:
         except KeyError:
             return as_json({"error": answers_words.no_history(queue)}, 404)
 
-    return Route("/queue-history", answer, words.QUEUE_HISTORY)
+    return Route("/queue-history", answer, words.QUEUE_HISTORY, contract=Contract((ShareSeries,), _QUERY))
 
 
 def span_of(query: Mapping[str, str]) -> HistorySpan:

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from aiohttp import web
 from msgspec import to_builtins
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from vsched.version import build
+from vsched.version import Build, build
 from vsched.web.findings import Findings
 from vsched.web.pages import allocations, health, views
 from vsched.web.serve.parts import json_answer
-from vsched.web.serve.routing import Handler, Route, as_json, aside
+from vsched.web.serve.routing import Contract, Handler, Route, as_json, aside
 from vsched.web.words import routes as words
 
 
 async def nowhere() -> Mapping[str, int]:
     """The default: no positions are known."""
     return {}
+
+
+class ConfigurationShown(TypedDict):
+    """An answer of ``/configz``."""
+
+    build: Build
+    source: str
+    sha256: str
+    generation: int
+    warnings: list[str]
+    noEffect: list[str]
+    policy: dict[str, Any]
+    lastReload: dict[str, Any]
 
 
 class Sources(NamedTuple):
@@ -40,23 +53,40 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
     """The routes of ``--listen-address``, with ``more`` in the same list."""
     findings = sources.findings
     routes = [
-        Route("/metrics", _metrics(sources.registry), words.METRICS),
+        Route("/metrics", _metrics(sources.registry), words.METRICS, contract=Contract(media="text/plain")),
         Route(
             "/configz",
             _page(lambda: {"build": to_builtins(build()), **sources.configuration()}),
             words.CONFIGZ,
+            contract=Contract((ConfigurationShown,)),
         ),
-        Route("/queues", _many(lambda: views.queues(findings)), words.QUEUES),
-        Route("/jobs", _jobs(findings, sources.positions), words.JOBS),
-        Route("/nodes", _many(lambda: views.nodes(findings)), words.NODES),
+        Route(
+            "/queues",
+            _many(lambda: views.queues(findings)),
+            words.QUEUES,
+            contract=Contract((dict[str, views.QueueShown],)),
+        ),
+        Route("/jobs", _jobs(findings, sources.positions), words.JOBS, contract=Contract((dict[str, views.JobShown],))),
+        Route(
+            "/nodes",
+            _many(lambda: views.nodes(findings)),
+            words.NODES,
+            contract=Contract((dict[str, views.NodeShown],)),
+        ),
         Route(
             "/allocations",
             _many(lambda: allocations.allocations(findings).items()),
             words.ALLOCATIONS,
+            contract=Contract((allocations.AllocationsShown,)),
         ),
         *more,
     ]
-    index = Route("/", _page(lambda: {route.path: route.says for route in routes}), "this list")
+    index = Route(
+        "/",
+        _page(lambda: {route.path: route.says for route in routes}),
+        "this list",
+        contract=Contract((dict[str, str],)),
+    )
     return [sources.front(index), *routes]
 
 
@@ -64,10 +94,15 @@ def health_routes(sources: Sources) -> list[Route]:
     """The routes of ``--healthz-address``."""
     checks = sources.health
     return [
-        Route("/livez", _check(checks.live), words.LIVEZ),
-        Route("/readyz", _check(checks.ready), words.READYZ),
-        Route("/healthz", _check(checks.live), words.HEALTHZ),
+        Route("/livez", _check(checks.live), words.LIVEZ, contract=_checked(health.LiveShown)),
+        Route("/readyz", _check(checks.ready), words.READYZ, contract=_checked(health.ReadyShown)),
+        Route("/healthz", _check(checks.live), words.HEALTHZ, contract=_checked(health.LiveShown)),
     ]
+
+
+def _checked(shown: Any) -> Contract:
+    """A check that fails says the same as one that does not."""
+    return Contract((shown,), errors=shown)
 
 
 def _page(view: Callable[[], object]) -> Handler:

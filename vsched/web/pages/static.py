@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from aiohttp import hdrs, web
 
 from vsched.web.overview.events import gzipped, piece, takes_gzip
-from vsched.web.serve.routing import Route
+from vsched.web.serve.routing import Contract, Route
 from vsched.web.words import routes as words
 
 INDEX = "index.html"
@@ -92,7 +92,8 @@ def page_routes(files: Mapping[str, StaticFile]) -> list[Route]:
             raise web.HTTPNotFound
         return _sent(request, file)
 
-    return [Route("/page/{file}", answer, words.PAGE, public=lambda request: True)] if files else []
+    contract = Contract(media="*/*")
+    return [Route("/page/{file}", answer, words.PAGE, public=lambda _: True, contract=contract)] if files else []
 
 
 def front(files: Mapping[str, StaticFile], otherwise: Route) -> Route:
@@ -108,7 +109,7 @@ def front(files: Mapping[str, StaticFile], otherwise: Route) -> Route:
         response.headers["Vary"] = "Accept"
         return response
 
-    return Route(otherwise.path, answer, otherwise.says, public=wants_page)
+    return otherwise._replace(answer=answer, public=wants_page)
 
 
 def _sent(request: web.Request, file: StaticFile, vary: str = "Accept-Encoding") -> web.Response:

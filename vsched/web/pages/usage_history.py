@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import isfinite
+from typing import Annotated
 
 from aiohttp import web
-from msgspec import to_builtins
+from msgspec import Meta, to_builtins
 
 from vsched.errors import BadInput
 from vsched.model.history.records import UsageHistory
-from vsched.model.history.showback import DIMENSIONS, SPAN_SECONDS_MAX, showback
-from vsched.web.serve.routing import Route, as_json, aside
+from vsched.model.history.showback import DIMENSIONS, SPAN_SECONDS_MAX, Showback, showback
+from vsched.web.serve.routing import Contract, QueryParameter, Route, as_json, aside
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
 
@@ -29,8 +30,9 @@ def usage_history_route(seen: Callable[[], UsageHistory]) -> Route:
         history = seen()
         return await aside(lambda: as_json(to_builtins(showback(history, seconds, by))))
 
-    says = words.USAGE_HISTORY
-    return Route("/usage-history", answer, says)
+    since = QueryParameter("since", words.SINCE, Annotated[float, Meta(gt=0, le=SPAN_SECONDS_MAX)])
+    contract = Contract((Showback,), (since, QueryParameter("by", words.BY)))
+    return Route("/usage-history", answer, words.USAGE_HISTORY, contract=contract)
 
 
 def span_of(query: Mapping[str, str]) -> float:

@@ -6,22 +6,95 @@ Each gives one object after the other by name, in order: there may be a hundred 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TypedDict
 
 import msgspec
 
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import Job
-from vsched.model.plan import JobOutcome, NamespaceOutcome, QueueOutcome
+from vsched.model.plan import JobOutcome, NamespaceOutcome, PlannedStart, QueueOutcome, SubGroupOutcome
 from vsched.model.pods.status import Phase, Status
 from vsched.model.queues.queue import Queue
 from vsched.web.findings import Findings
 from vsched.web.overview.jobs import goes_before
 from vsched.web.overview.nodes import standing
 
-View = dict[str, Any]
-Views = Iterator[tuple[str, View]]
 NO_POSITIONS: Mapping[str, int] = {}
+
+
+Quantities = dict[str, str]
+"""By resource."""
+
+
+class NamespaceShareShown(TypedDict):
+    """What a namespace holds in a queue."""
+
+    weight: int
+    share: float
+    allocated: Quantities
+
+
+class QueueObjectShown(TypedDict, total=False):
+    """What the object of a queue says; nothing where it is gone."""
+
+    state: str
+    parent: str
+    priority: int
+    reclaimable: bool
+
+
+class QueueShown(QueueObjectShown):
+    """A queue with its share, its amounts and limits, and its problem."""
+
+    weight: int
+    share: float
+    overused: bool
+    allocated: Quantities
+    deserved: Quantities
+    capability: Quantities
+    guarantee: Quantities
+    subtree: Quantities
+    problem: str
+    problemReason: str
+    namespaces: dict[str, NamespaceShareShown]
+
+
+class JobShown(TypedDict):
+    """A PodGroup with its phase, counts, the reason it waits, and its position in its queue if known."""
+
+    called: str
+    phase: str
+    queue: str
+    priority: int
+    minMember: int
+    ready: int
+    pending: int
+    running: int
+    succeeded: int
+    failed: int
+    created: float
+    code: str
+    message: str
+    reasons: dict[str, int]
+    domain: str
+    tier: int | None
+    sub_groups: list[SubGroupOutcome]
+    planned: PlannedStart | None
+    unplanned: str
+    ahead_of: str
+    position: int | None
+
+
+class NodeShown(TypedDict):
+    """A node with its amounts."""
+
+    allocatable: Quantities
+    idle: Quantities
+    releasing: Quantities
+    pipelined: Quantities
+    unschedulable: bool
+    state: str
+    group: str
 
 
 def amounts(named: Mapping[str, int]) -> dict[str, str]:
@@ -29,7 +102,7 @@ def amounts(named: Mapping[str, int]) -> dict[str, str]:
     return {name: format_amount(name, value) for name, value in named.items() if value}
 
 
-def queues(findings: Findings) -> Views:
+def queues(findings: Findings) -> Iterator[tuple[str, QueueShown]]:
     """Every queue with its share, its allocated and deserved amounts, its limits, and its problem."""
     records = findings.snapshot.queues if findings.snapshot is not None else {}
     held_in: dict[str, list[NamespaceOutcome]] = {}
@@ -37,11 +110,12 @@ def queues(findings: Findings) -> Views:
         held_in.setdefault(held.queue, []).append(held)
     found = findings.queues
     for name in sorted(found):
-        yield name, {**_record(records.get(name)), **_queue(found[name].shown, held_in.get(name, ()))}
+        yield name, _queue(records.get(name), found[name].shown, held_in.get(name, ()))
 
 
-def _queue(queue: QueueOutcome, held_in: Iterable[NamespaceOutcome]) -> View:
+def _queue(record: Queue | None, queue: QueueOutcome, held_in: Iterable[NamespaceOutcome]) -> QueueShown:
     return {
+        **_record(record),
         "weight": queue.weight,
         "share": round(queue.share, 6),
         "overused": queue.overused,
@@ -63,7 +137,7 @@ def _queue(queue: QueueOutcome, held_in: Iterable[NamespaceOutcome]) -> View:
     }
 
 
-def _record(queue: Queue | None) -> View:
+def _record(queue: Queue | None) -> QueueObjectShown:
     """Fields of a queue's object; empty where it is gone."""
     if queue is None:
         return {}
@@ -75,7 +149,7 @@ def _record(queue: Queue | None) -> View:
     }
 
 
-def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Views:
+def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Iterator[tuple[str, JobShown]]:
     """Every PodGroup with its phase, counts, the reason it waits, and its position in its queue if known."""
     snapshot = findings.snapshot
     if snapshot is None:
@@ -84,10 +158,10 @@ def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Vie
     for key in sorted(snapshot.jobs):
         job = snapshot.jobs.get(key)
         if job is not None:
-            yield key, {**_job(job, findings.jobs.get(key), ahead.get(key, "")), "position": positions.get(key)}
+            yield key, _job(job, findings.jobs.get(key), ahead.get(key, ""), positions.get(key))
 
 
-def _job(job: Job, outcome: JobOutcome | None, ahead_of: str) -> View:
+def _job(job: Job, outcome: JobOutcome | None, ahead_of: str, position: int | None) -> JobShown:
     succeeded, failed = job.counts[Status.SUCCEEDED], job.counts[Status.FAILED]
     if outcome is not None and outcome.phase == Phase.COMPLETED:  # finished pods may have been cleaned away since
         succeeded, failed = max(succeeded, outcome.succeeded), max(failed, outcome.failed)
@@ -108,31 +182,35 @@ def _job(job: Job, outcome: JobOutcome | None, ahead_of: str) -> View:
         "reasons": dict(outcome.reasons) if outcome is not None else {},
         "domain": outcome.domain if outcome is not None else "",
         "tier": outcome.tier if outcome is not None else None,
-        "sub_groups": list(outcome.sub_groups) if outcome is not None else [],
+        "sub_groups": msgspec.to_builtins(outcome.sub_groups) if outcome is not None else [],
         "planned": msgspec.to_builtins(outcome.planned) if outcome is not None else None,
         "unplanned": outcome.unplanned if outcome is not None else "",
         "ahead_of": ahead_of,
+        "position": position,
     }
 
 
-def nodes(findings: Findings) -> Views:
+def nodes(findings: Findings) -> Iterator[tuple[str, NodeShown]]:
     """Every node with its allocatable, idle, releasing and pipelined amounts."""
     snapshot = findings.snapshot
     if snapshot is None:
         return
     table, names = snapshot.nodes, snapshot.axis.names
     for row, attributes in enumerate(table.statics.attributes):
-        columns = {
-            what: amounts({names[column]: int(array[column, row]) for column in range(table.width)})
-            for what, array in (
-                ("allocatable", table.allocatable),
-                ("idle", table.idle),
-                ("releasing", table.releasing),
-                ("pipelined", table.pipelined),
-            )
-        }
+        allocatable, idle, releasing, pipelined = (
+            amounts({names[column]: int(array[column, row]) for column in range(table.width)})
+            for array in (table.allocatable, table.idle, table.releasing, table.pipelined)
+        )
         state, group = standing(attributes)
         yield (
             attributes.name,
-            {**columns, "unschedulable": attributes.unschedulable, "state": state, "group": group},
+            {
+                "allocatable": allocatable,
+                "idle": idle,
+                "releasing": releasing,
+                "pipelined": pipelined,
+                "unschedulable": attributes.unschedulable,
+                "state": state,
+                "group": group,
+            },
         )

@@ -14,7 +14,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import bucket_of, claim_of
 from vsched.model.arbitration.records import Bucket, Claim
-from vsched.web.pages.admission import MOST_BYTES, AdmissionRequest, ReadyToReview, answer_to, asked
+from vsched.web.pages.admission import MOST_BYTES, REVIEW, AdmissionRequest, ReadyToReview, answer_to, asked
 from vsched.web.serve.bodies import Intake, RequestError, guarded
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.words import answers as answers_words
@@ -39,7 +39,7 @@ def webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> list[R
         found = await asked(request, intake, reviewing)
         return as_json(answer_to(found.uid, _problems(found, reviewing)))
 
-    return [Route(PATH, guarded(validate, "error"), words.VALIDATE, "POST")]
+    return [Route(PATH, guarded(validate, "error"), words.VALIDATE, "POST", contract=REVIEW)]
 
 
 def _problems(request: AdmissionRequest, reviewing: Reviewing) -> tuple[str, ...]:

@@ -36,10 +36,9 @@ class RequestError(BadInput):
 class Intake:
     """Reads bodies within bounds: the size of each, the size of all together, and the time."""
 
-    def __init__(self, most_bytes: int, *, together: int = TOGETHER, seconds: float = BODY_SECONDS) -> None:
+    def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
-        self._together = together * most_bytes
-        self._seconds = seconds
+        self._together = TOGETHER * most_bytes
         self.at_hand = 0
         """Bytes."""
 
@@ -55,7 +54,7 @@ class Intake:
         length = 0
         try:
             self._admit(request.content_length or 0, 0)
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(BODY_SECONDS):
                 while part := await request.content.readany():
                     length += len(part)
                     self.at_hand += len(part)
@@ -65,7 +64,7 @@ class Intake:
             parts.clear()
             yield whole
         except TimeoutError:
-            raise RequestError(408, words.body_late(self._seconds)) from None
+            raise RequestError(408, words.body_late(BODY_SECONDS)) from None
         except web.RequestPayloadError as error:
             raise RequestError(400, words.body_incomplete(error)) from None
         finally:

@@ -157,9 +157,9 @@ class TokenReviews:
 class AccessReviews:
     """Authorization by RBAC rules with ``nonResourceURLs``."""
 
-    def __init__(self, client: ApiClient, clock: Clock, log: LogLine, settings: ReviewSettings | None = None) -> None:
+    def __init__(self, client: ApiClient, clock: Clock, log: LogLine) -> None:
         self._client = client
-        self._answers: Answers[bool] = Answers(settings or ReviewSettings(), clock, log, "SubjectAccessReviews")
+        self._answers: Answers[bool] = Answers(ReviewSettings(), clock, log, "SubjectAccessReviews")
 
     async def allows(self, person: Person, method: str, path: str) -> bool:
         """Whether a user may use an HTTP method at a path; raises Refusal where the API server does not answer."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import orjson
 from aiohttp import web
@@ -24,6 +24,39 @@ JSON = "application/json"
 INDENTED = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
 
 
+class ErrorAnswer(TypedDict):
+    """Why a question is not answered."""
+
+    error: str
+
+
+class QueryParameter(NamedTuple):
+    """A parameter of a query; none of them is required."""
+
+    name: str
+    says: str
+    kind: Any = str
+    """Its type."""
+
+
+class Contract(NamedTuple):
+    """What a route takes and answers, as types, for those who write clients."""
+
+    gives: tuple[Any, ...] = ()
+    """What an answer in JSON may be; empty for another media type."""
+    query: tuple[QueryParameter, ...] = ()
+    media: str = JSON
+    takes: Any = None
+    """The body of a request; None without one."""
+    errors: Any = ErrorAnswer
+    """The body of an answer with another status."""
+    status: int = 200
+
+
+def _nobody(_: web.BaseRequest) -> bool:
+    return False
+
+
 class Route(NamedTuple):
     """One path, its handler, and a sentence about it for the index."""
 
@@ -32,10 +65,16 @@ class Route(NamedTuple):
     says: str
     method: str = "GET"
     """``*`` for any."""
-    public: Callable[[web.BaseRequest], bool] = lambda request: False
+    public: Callable[[web.BaseRequest], bool] = _nobody
     """Whether a request needs no authentication."""
     private: bool = False
     """Whether only this machine may ask, while there is no authentication."""
+    contract: Contract = Contract()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some requests need no authentication."""
+        return self.public is not _nobody
 
 
 def as_json(data: object, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -61,7 +100,7 @@ async def aside(make: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(PAGES, make)
 
 
-def application(routes: Sequence[Route], guards: Sequence[Any] = ()) -> web.Application:
+def application(routes: Sequence[Route], guards: Sequence[Any]) -> web.Application:
     """An aiohttp application that serves a route table behind middlewares, the outermost first."""
     app = web.Application(middlewares=guards)
     for route in routes:

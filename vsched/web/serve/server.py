@@ -84,7 +84,7 @@ def keeping_private(routes: Sequence[Route]) -> Any:
     return middleware
 
 
-def guarding(access: Access, routes: Sequence[Route] = ()) -> Any:
+def guarding(access: Access, routes: Sequence[Route]) -> Any:
     """The middleware that checks access, except to public routes."""
     public = {route.answer: route.public for route in routes}
 

@@ -14,6 +14,7 @@ from vsched.web.serve.access import Person
 from vsched.web.serve.renewal import Renewed
 from vsched.web.words import access as words
 
+FLAG = "--token-file"
 LEAST_LETTERS = 16
 """The shortest token: shorter ones can be guessed, and swapped columns are detected."""
 MOST_TOKENS = 1_000
@@ -23,10 +24,9 @@ MOST_TOKENS = 1_000
 class TokenTable:
     """Users by token; a changed file is read again. Raises BadInput where the first content is invalid."""
 
-    def __init__(self, file: Path, flag: str = "--token-file") -> None:
+    def __init__(self, file: Path) -> None:
         self._file = file
-        self._flag = flag
-        self.renewed = Renewed(flag, words.LIST_OF_TOKENS, (file,), self._read)
+        self.renewed = Renewed(FLAG, words.LIST_OF_TOKENS, (file,), self._read)
 
     async def owner(self, token: str) -> Person | None:
         """The user of a token, None for an unknown one. The time does not depend on how similar a token is."""
@@ -38,11 +38,11 @@ class TokenTable:
         return found
 
     def _read(self) -> tuple[tuple[bytes, Person], ...]:
-        where = f"{self._flag}: {self._file}"
+        where = f"{FLAG}: {self._file}"
         try:
             lines = content(self._file).decode("utf-8-sig").split("\n")
         except BadInput as error:
-            raise BadInput(f"{self._flag}: {error}") from None
+            raise BadInput(f"{FLAG}: {error}") from None
         except UnicodeDecodeError:
             raise BadInput(words.not_utf_8(where)) from None
         return _table(where, lines)

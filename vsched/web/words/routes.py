@@ -25,6 +25,34 @@ DUMP = "a recording of the next session, for vsched replay: gzipped JSON"
 RECORDINGS = "sessions recorded because something looked wrong"
 RECORDING = "one of them, in the format of /dump"
 
+OPENAPI = "all of this as an OpenAPI document"
+
+# -- in the OpenAPI document -------------------------------------------------------------------------------------------
+
+API = "What a vsched daemon serves over HTTP."
+ANSWER = "the answer"
+NO_ANSWER = "why there is none"
+THIS_MACHINE_ONLY = "Without --authentication, only this machine may ask."
+KIND = "pod or podgroup; either where it is not given"
+CHANGES = "whether changes that would help are searched (true)"
+SECONDS = "how long they are searched (2), 20 at most"
+JOB = "the pods of this job, NAMESPACE/NAME"
+NODE = "the pods of this node"
+SPAN = "the last hour or the last week (hour)"
+QUEUE = "this queue alone"
+MOST = "so many of the busiest queues"
+POINTS = "so many points for each queue (60)"
+SINCE = "seconds up to now (86400)"
+BY = "by what hours are counted: queue, namespace and user, or some of them with commas between them"
+SOME_NODES = "names of nodes, with commas between them; without any, the first that have devices"
+ONLY = "resources: only who holds each resource"
+ANONYMOUS = "whether names are made up (false)"
+
+
+def at_address(flag: str) -> str:
+    return f"served at {flag}"
+
+
 # -- for the cluster ---------------------------------------------------------------------------------------------------
 
 LIVEZ = "liveness: whether the event loop runs"

@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Protocol
 
 from vsched.clock import Clock
 from vsched.kube.client import ApiClient
 from vsched.mirror import wire
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Bind, CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bindings import Dispatcher
 from vsched.writes.claims.holds import HeldObjects
-from vsched.writes.claims.releases import ReleaseMirror, Releases
+from vsched.writes.claims.releases import Releases
 from vsched.writes.claims.settling import Settling
 from vsched.writes.claims.transactions import (
     GangTransactions,
-    TransactionMirror,
     TransactionReports,
     TransactionSettings,
 )
-from vsched.writes.limits import Attempts
 from vsched.writes.writer import Writer
 
 IN_FLIGHT = 16
 """Reads and writes of claims on the wire at once; bindings have their own bound."""
-ATTEMPTS = Attempts(8, first_seconds=0.05, ceiling_seconds=2.0)
-"""How often an object is tried: an API server may be away for ten seconds before a gang gives up."""
-
-
-class ClaimMirror(TransactionMirror, ReleaseMirror, Protocol):
-    """What is asked of the mirror."""
-
-    def written(self, kind: str, found: wire.Object) -> None: ...
 
 
 class ClaimWrites:
@@ -44,23 +34,20 @@ class ClaimWrites:
         client: ApiClient,
         writer: Writer,
         dispatcher: Dispatcher,
-        mirror: ClaimMirror,
+        mirror: Mirror,
         clock: Clock,
         reports: TransactionReports,
         bind_seconds: Callable[[], float],
-        settings: TransactionSettings | None = None,
-        attempts: Attempts = ATTEMPTS,
+        settings: TransactionSettings,
     ) -> None:
         """``bind_seconds`` is how long volumes and devices may take, by the policy in force."""
 
         def written(kind: str, body: bytes) -> None:
             # The next session must not count on what was taken back, nor take it for missing, until the watch shows it.
-            mirror.written(kind, wire.read(kind, body))
+            mirror.intake.written(kind, wire.read(kind, body))
 
-        settling, holds = Settling(client, writer, IN_FLIGHT, attempts, written), HeldObjects()
-        self.gangs = GangTransactions(
-            settling, holds, dispatcher, mirror, clock, reports, bind_seconds, settings or TransactionSettings()
-        )
+        settling, holds = Settling(client, writer, IN_FLIGHT, settings.attempts, written), HeldObjects()
+        self.gangs = GangTransactions(settling, holds, dispatcher, mirror, clock, reports, bind_seconds, settings)
         self.releases = Releases(settling, holds, mirror)
 
     def submitting(self, report: CycleReport, snapshot: Snapshot) -> Generator[None, None, Sequence[Bind]]:

@@ -6,11 +6,12 @@ Most clusters have a handful of classes, and each pod with a device names one.
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from vsched.clock import Clock
+from vsched.mirror.mirror import Mirror
 from vsched.writes.claims.objects import DeviceClassRead, kind_of
 from vsched.writes.claims.settling import Settling
 from vsched.writes.claims.steps import Failed
@@ -23,12 +24,6 @@ MOST_CLASSES = 1_000
 Answer = DeviceClassRead | Failed | None
 
 
-class ClassMirror(Protocol):
-    """What is asked of the mirror."""
-
-    def shows(self, kind: str, key: str, resource_version: str) -> bool: ...
-
-
 class _Known(NamedTuple):
     found: Answer
     at: float
@@ -38,7 +33,7 @@ class _Known(NamedTuple):
 class ClassReader:
     """Reads DeviceClasses, one at a time."""
 
-    def __init__(self, settling: Settling, mirror: ClassMirror, clock: Clock) -> None:
+    def __init__(self, settling: Settling, mirror: Mirror, clock: Clock) -> None:
         self._settling = settling
         self._mirror = mirror
         self._clock = clock
@@ -63,4 +58,4 @@ class ClassReader:
         found = known.found
         if not isinstance(found, DeviceClassRead) or now - known.at > CLASS_SECONDS:
             return False
-        return self._mirror.shows(kind_of(DeviceClassRead)[0], name, found.metadata.resource_version)
+        return self._mirror.intake.shows(kind_of(DeviceClassRead)[0], name, found.metadata.resource_version)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from vsched.clock import Clock
-from vsched.mirror.state.resource_versions import SeenObject
-from vsched.model.claims.devices import DeviceClaim
-from vsched.model.claims.volumes import Volume, VolumeClaim
+from vsched.mirror.mirror import Mirror
 from vsched.model.pods.status import Status
-from vsched.model.pods.task import Task
 from vsched.writes.claims import words
 from vsched.writes.claims.classes import ClassReader
 from vsched.writes.claims.holds import HeldObjects
@@ -29,26 +26,6 @@ JUST_SECONDS = 0.5
 """How long it counts as known although no watch has shown that version yet, where the gang waits for nothing. A read
 would find the same, unless somebody has changed the object in this moment; and a read does not see the next one."""
 _PLACED = (Status.BINDING, Status.BOUND, Status.RUNNING)
-
-
-class GangMirror(Protocol):
-    """What is asked of the mirror."""
-
-    def task(self, uid: str) -> Task | None: ...
-
-    def tasks_of(self, key: str) -> list[Task] | None: ...
-
-    def has_node(self, name: str) -> bool: ...
-
-    def watched_claim(self, key: str) -> SeenObject[DeviceClaim] | None: ...
-
-    def watched_volume_claim(self, key: str) -> SeenObject[VolumeClaim] | None: ...
-
-    def watched_volume(self, name: str) -> SeenObject[Volume] | None: ...
-
-    def is_current(self, kind: str, key: str, resource_version: str) -> bool: ...
-
-    def shows(self, kind: str, key: str, resource_version: str) -> bool: ...
 
 
 class Obstacle(NamedTuple):
@@ -73,15 +50,15 @@ class GangBinding:
     settling: Settling
     classes: ClassReader
     holds: HeldObjects
-    mirror: GangMirror
+    mirror: Mirror
     clock: Clock
-    obstacle: Obstacle | None = None
+    obstacle: Obstacle | None = field(default=None, init=False)
     """The first that was met."""
-    waited: bool = False
+    waited: bool = field(default=False, init=False)
     """Whether something had to come that others do."""
-    shown_bound: dict[str, float] = field(default_factory=dict)
+    shown_bound: dict[str, float] = field(default_factory=dict, init=False)
     """When the mirror heard of a change of a PersistentVolumeClaim by which it was bound; steady clock."""
-    _known: dict[tuple[type[ObjectRead], str], _Known] = field(default_factory=dict)
+    _known: dict[tuple[type[ObjectRead], str], _Known] = field(default_factory=dict, init=False)
 
     def meet(self, why: str, kind: str = "", key: str = "") -> None:
         """There is an obstacle."""
@@ -124,9 +101,9 @@ class GangBinding:
 
     def _is_known(self, kind: str, key: str, known: _Known) -> bool:
         age_seconds, version = self.clock.monotonic() - known.at, known.found.metadata.resource_version
-        if not self.waited and age_seconds <= JUST_SECONDS and self.mirror.shows(kind, key, version):
+        if not self.waited and age_seconds <= JUST_SECONDS and self.mirror.intake.shows(kind, key, version):
             return True
-        return age_seconds <= KNOWN_SECONDS and self.mirror.is_current(kind, key, version)
+        return age_seconds <= KNOWN_SECONDS and self.mirror.intake.is_current(kind, key, version)
 
     def was_just_bound(self, key: str) -> bool:
         """Whether the mirror heard a moment ago that a PersistentVolumeClaim is bound."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from vsched.mirror.ingest.device_claims import EXTENDED_CLAIM
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.wire.devices import ConsumerFields
 from vsched.model.claims.devices import POD_GROUPS
 from vsched.model.claims.plan import ClaimRelease
@@ -38,16 +39,6 @@ RELEASED, KEPT, FAILED = "released", "kept", "failed"
 """What became of a release, in metrics; kept: a pod with a node uses it, or nothing was held."""
 
 
-class ReleaseMirror(Protocol):
-    """What is asked of the mirror."""
-
-    def task(self, uid: str) -> Task | None: ...
-
-    def tasks_of(self, key: str) -> list[Task] | None: ...
-
-    def claim_release_failed(self, key: str) -> None: ...
-
-
 class _Wanted(NamedTuple):
     release: ClaimRelease
     volume: str
@@ -57,11 +48,11 @@ class _Wanted(NamedTuple):
 class Releases:
     """A queue of claims that are to be given back."""
 
-    def __init__(self, settling: Settling, holds: HeldObjects, mirror: ReleaseMirror) -> None:
+    def __init__(self, settling: Settling, holds: HeldObjects, mirror: Mirror) -> None:
         self._settling = settling
         self._holds = holds
         self._mirror = mirror
-        self.backoff = BindBackoff(mirror.claim_release_failed)
+        self.backoff = BindBackoff(mirror.assumptions.claim_release_failed)
         self.workqueue: Workqueue[tuple[str, str], _Wanted] = Workqueue(
             WorkqueueSettings(WORKERS, PER_SECOND, PER_SECOND), self._write
         )
@@ -79,7 +70,7 @@ class Releases:
             if self.workqueue.put((kind, release.claim), wanted):
                 self._open[kind, release.claim] = wanted
             else:
-                self._mirror.claim_release_failed(release.claim)
+                self._mirror.assumptions.claim_release_failed(release.claim)
 
     async def run(self) -> None:
         """Give back what is submitted, until cancelled."""

@@ -78,7 +78,7 @@ class Reservation:
 
     def _devices(self, wish: ClaimedDevices) -> Attempt:
         def attempt() -> Awaitable[Step]:
-            opening = devices.protect(self._gang.mirror.watched_claim(wish.key), wish)
+            opening = devices.protect(self._gang.mirror.claims.watched_claim(wish.key), wish)
             decide = partial(self._devices_step, wish=wish)
             return self._gang.settle(DeviceClaimRead, wish.key, decide, opening)
 
@@ -90,7 +90,7 @@ class Reservation:
             return lambda: settle(VolumeRead, wish.volume, lambda found: volumes.reserve_volume(found, wish))
 
         def attempt() -> Awaitable[Step]:
-            opening = volumes.select_unread(self._gang.mirror.watched_volume_claim(wish.key), wish)
+            opening = volumes.select_unread(self._gang.mirror.claims.watched_volume_claim(wish.key), wish)
             return settle(VolumeClaimRead, wish.key, lambda found: volumes.select_node(found, wish), opening)
 
         return attempt
@@ -121,8 +121,8 @@ class Reservation:
             mirror = self._gang.mirror
             labels = self._gang.wish.labels.get(wish.node)
             if self._gang.was_just_bound(wish.key):
-                name = volumes.shown_volume(mirror.watched_volume_claim(wish.key), wish)
-                if name and labels is not None and volumes.reaches(mirror.watched_volume(name), wish, labels):
+                name = volumes.shown_volume(mirror.claims.watched_volume_claim(wish.key), wish)
+                if name and labels is not None and volumes.reaches(mirror.claims.watched_volume(name), wish, labels):
                     return DONE
             name = ""
 

@@ -10,24 +10,25 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import msgspec
 
 from vsched.clock import Clock, monotonic
+from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
 from vsched.writes import words as room_words
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import BindOutcome, Dispatcher, Outcome
 from vsched.writes.claims import words
-from vsched.writes.claims.classes import ClassMirror, ClassReader
-from vsched.writes.claims.gang import GangBinding, GangMirror, Obstacle
+from vsched.writes.claims.classes import ClassReader
+from vsched.writes.claims.gang import GangBinding, Obstacle
 from vsched.writes.claims.holds import HeldObjects
 from vsched.writes.claims.settling import Deposed, Settling
 from vsched.writes.claims.transaction import GangTransaction, TransactionPhase
 from vsched.writes.claims.waiting import WaitSettings
 from vsched.writes.claims.wishes import GangWish, claiming, gang_wish
+from vsched.writes.limits import Attempts
 from vsched.writes.unexpected import Unexpected
 
 BOUND, PARTLY_BOUND, UNDONE, DROPPED = "bound", "partly-bound", "undone", "dropped"
@@ -40,12 +41,8 @@ class TransactionSettings(msgspec.Struct, frozen=True):
     limit: int = 10_000
     """Gangs under way at once, most of them waiting; what a cycle decides beyond it is forgotten and decided again."""
     waits: WaitSettings = WaitSettings()
-
-
-class TransactionMirror(GangMirror, ClassMirror, Protocol):
-    """What is asked of the mirror."""
-
-    def forget(self, uid: str) -> bool: ...
+    attempts: Attempts = Attempts(8, first_seconds=0.05, ceiling_seconds=2.0)
+    """How often an object is tried: an API server may be away for ten seconds before a gang gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ class GangTransactions:
         settling: Settling,
         holds: HeldObjects,
         dispatcher: Dispatcher,
-        mirror: TransactionMirror,
+        mirror: Mirror,
         clock: Clock,
         reports: TransactionReports,
         bind_seconds: Callable[[], float],
@@ -204,7 +201,7 @@ class GangTransactions:
 
     def _forget(self, job: str) -> None:
         for uid in sorted(self._failed.pop(job, ())):
-            self._mirror.forget(uid)
+            self._mirror.assumptions.forget(uid)
 
     def _drop(self, binds: Iterable[Bind], why: str) -> None:
         self.results[DROPPED] += 1

@@ -98,7 +98,7 @@ class GangWait:
         wish = self._volumes.get(hold)
         if wish is None:
             return None
-        watched = self._gang.mirror.watched_volume_claim(wish.key)
+        watched = self._gang.mirror.claims.watched_volume_claim(wish.key)
         if wish.key in self._heard and volumes.shown_volume(watched, wish):
             self._gang.shown_bound[wish.key] = self._gang.clock.monotonic()
             del self._left[hold]

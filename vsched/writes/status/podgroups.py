@@ -183,7 +183,7 @@ class JobStatuses:
         settings: JobStatusSettings,
         clock: Clock,
         on_written: OnStatusWritten,
-        precedence: Precedence | None = None,
+        precedence: Precedence | None,
     ) -> None:
         self._statuses = StatusWriter(
             "PodGroup", PODGROUPS, writer, served, settings.attempts, settings.retry_ceiling_seconds, on_written

@@ -116,7 +116,7 @@ class QueueStatuses:
         settings: QueueStatusSettings,
         clock: Clock,
         on_written: OnStatusWritten,
-        precedence: Precedence | None = None,
+        precedence: Precedence | None,
     ) -> None:
         self._statuses = StatusWriter(
             "Queue", QUEUES, writer, served, settings.attempts, settings.retry_ceiling_seconds, on_written

@@ -14,9 +14,8 @@ from vsched.mirror.resources import PODGROUPS
 class ServedResources:
     """The names that the API server serves under one group version."""
 
-    def __init__(self, client: ApiClient, path: str = PODGROUPS.root) -> None:
+    def __init__(self, client: ApiClient) -> None:
         self._client = client
-        self._path = path
         self._names: frozenset[str] | None = None
         self._lock = asyncio.Lock()
 
@@ -33,5 +32,5 @@ class ServedResources:
         self._names = None
 
     async def _ask(self) -> frozenset[str]:
-        listed = await self._client.get(self._path)
+        listed = await self._client.get(PODGROUPS.root)
         return frozenset(str(resource.get("name")) for resource in listed.get("resources") or ())

@@ -13,26 +13,26 @@ from tests.support.examples import examples
 from tests.support.plans import NOW, mirror
 from vsched.framework.claims.devices.base import BaseUses, base_of
 from vsched.kernels.devices.inventory import inventory_of
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
 
 
-def told(cache: Cache, event: str, found: Fields) -> None:
+def told(cache: Mirror, event: str, found: Fields) -> None:
     """An event of a watch."""
     [read] = decode_manifests([(Origin("text", ""), found)]).objects[found["kind"]]
-    cache.apply(found["kind"], event, read)
+    cache.intake.apply(found["kind"], event, read)
 
 
-def base_at(cache: Cache) -> BaseUses:
+def base_at(cache: Mirror) -> BaseUses:
     """What a session of now begins with."""
     snapshot = cache.snapshot(NOW)
     found = snapshot.claims.devices
     return base_of(found, inventory_of(found.pools, snapshot.nodes.statics))
 
 
-def in_use(cache: Cache) -> list[int]:
+def in_use(cache: Mirror) -> list[int]:
     """How often each device is in use."""
     held: list[int] = base_at(cache).books.held.tolist()
     return held

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
+from vsched.handlers import Handlers
 from vsched.lab.bench.held.stacks import PACKAGE, Stacks, functions_of
-from vsched.mirror.handlers import Handlers
 
 
 def test_the_functions_of_the_package_on_the_stack_of_a_thread_are_told() -> None:
@@ -29,14 +29,14 @@ def test_the_functions_of_the_package_on_the_stack_of_a_thread_are_told() -> Non
         thread.join()
         stacks.close()
     assert thread.ident is not None
-    assert [one[thread.ident] for one in found] == [["mirror/handlers.py:__call__"]] * 2, "each look by itself"
+    assert [one[thread.ident] for one in found] == [["handlers.py:__call__"]] * 2, "each look by itself"
     assert found[0][threading.get_ident()] == [], "those that measure are not told"
 
 
 def test_a_dump_is_read_outermost_first_and_each_function_counts_once() -> None:
     dump = f"""Thread 0x00000000000000ff (most recent call first):
-  File "{PACKAGE}mirror/cache.py", line 12 in put
-  File "{PACKAGE}mirror/cache.py", line 10 in put
+  File "{PACKAGE}mirror/intake.py", line 12 in put
+  File "{PACKAGE}mirror/intake.py", line 10 in put
   File "/usr/lib/python3.11/asyncio/events.py", line 80 in _run
   File "{PACKAGE}daemon/app.py", line 3 in <module>
   File "{PACKAGE}lab/bench/held/meter.py", line 7 in run
@@ -44,4 +44,4 @@ def test_a_dump_is_read_outermost_first_and_each_function_counts_once() -> None:
 Current thread 0x0000000000000010 (most recent call first):
   <no Python frame>
 """
-    assert functions_of(dump) == {0xFF: ["daemon/app.py:<module>", "mirror/cache.py:put"], 0x10: []}
+    assert functions_of(dump) == {0xFF: ["daemon/app.py:<module>", "mirror/intake.py:put"], 0x10: []}

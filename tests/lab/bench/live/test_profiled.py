@@ -43,7 +43,7 @@ def test_what_is_outside_of_the_package_is_told_apart() -> None:
         ("kube/watch/framing.py:LineSplitter.feed", words.WATCHES),
         ("mirror/ingest/pods.py:PodReader.read", words.WATCHES),
         ("kube/http/pool.py:Pool.exchange", words.REQUESTS),
-        ("mirror/cache.py:Cache.snapshot", words.MIRROR),
+        ("mirror/mirror.py:Mirror.snapshot", words.MIRROR),
         ("daemon/observe/telemetry.py:Telemetry.outcome", words.PAGES),
         ("daemon/loop/loop.py:Loop.run", words.DAEMON),
         (words.EVENT_LOOP, words.EVENT_LOOP),

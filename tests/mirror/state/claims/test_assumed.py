@@ -32,20 +32,20 @@ GIVES = msgspec.structs.replace(SHARES, devices=USES.devices)
 
 
 def bind(world: World, plan: ClaimPlan, name: str = "p", node: str = "n1") -> None:
-    world.cache.assume(CycleReport(binds=(Bind(f"uid-{name}", "ns", name, node, "ns/pg", plan),)))
+    world.cache.assumptions.assume(CycleReport(binds=(Bind(f"uid-{name}", "ns", name, node, "ns/pg", plan),)))
 
 
 def release(world: World, *, device: bool, uid: str = "") -> None:
     key, uid = ("ns/gpus", uid or "uid-gpus") if device else ("ns/data", uid or "uid-data")
-    world.cache.assume(CycleReport(released=(ClaimRelease(key, uid, device, "ns/pg"),)))
+    world.cache.assumptions.assume(CycleReport(released=(ClaimRelease(key, uid, device, "ns/pg"),)))
 
 
 def list_without_node(world: World) -> None:
     """The binding was accepted; then a list of all pods shows that it did not last."""
-    world.cache.accepted("uid-p")
-    world.cache.restart("Pod")
-    world.cache.include("Pod", make.read(POD))
-    for _ in world.cache.finish("Pod"):
+    world.cache.assumptions.accepted("uid-p")
+    world.cache.intake.restart("Pod")
+    world.cache.intake.include("Pod", make.read(POD))
+    for _ in world.cache.intake.finish("Pod"):
         pass
 
 
@@ -57,7 +57,7 @@ def held(world: World) -> tuple[str, str]:
 
 def claim_in(world: World) -> VolumeClaim:
     found = world.snapshot().claims.volumes.claims["ns/data"]
-    assert world.cache.volume_claim("ns/data") == found
+    assert world.cache.stores.claims.volumes.claims.get("ns/data") == found
     return found
 
 
@@ -67,7 +67,7 @@ def volume_in(world: World) -> Volume:
 
 def device_claim(world: World) -> DeviceClaim:
     found = world.snapshot().claims.devices.claims["ns/gpus"]
-    assert world.cache.claim("ns/gpus") == found
+    assert world.cache.stores.claims.devices.claims.get("ns/gpus") == found
     return found
 
 
@@ -119,7 +119,7 @@ def test_a_static_volume_is_chosen_for_a_claim() -> None:
 @pytest.mark.parametrize(
     "ends",
     [
-        pytest.param(lambda world: world.cache.forget("uid-p"), id="the writes failed"),
+        pytest.param(lambda world: world.cache.assumptions.forget("uid-p"), id="the writes failed"),
         pytest.param(lambda world: world.delete(POD), id="the pod is gone"),
         pytest.param(lambda world: world.add(volumes.claim(metadata={"uid": "new"})), id="the claim was made again"),
         pytest.param(lambda world: world.add(make.pod("p", status={"phase": "Failed"})), id="the pod has ended"),
@@ -141,7 +141,7 @@ def test_what_was_chosen_ends_with_the_claim() -> None:
     world = World(volumes.claim(), volumes.volume(), POD)
     bind(world, ClaimPlan(volumes=(CHOSEN,)))
     world.delete(volumes.claim())
-    assert world.cache.volume_claim("ns/data") is None
+    assert world.cache.stores.claims.volumes.claims.get("ns/data") is None
     assert volume_in(world).claim == ""
     assert world.cache.describe()["assumed_claims"] == 0
 
@@ -207,7 +207,7 @@ def test_a_claim_that_pods_share_is_reserved_for_each() -> None:
     bind(world, USES)
     bind(world, ClaimPlan(reserve=("ns/gpus",)), "q")
     assert device_claim(world).consumers == (ME, YOU)
-    world.cache.forget("uid-p")
+    world.cache.assumptions.forget("uid-p")
     assert (device_claim(world).allocation, device_claim(world).consumers) == (GPU, (YOU,))
     world.add(devices.allocated(CLAIM, "n1", "gpu-0", pods=[make.pod("q")]))
     assert device_claim(world).consumers == (YOU,)
@@ -224,7 +224,7 @@ def test_devices_of_a_claim_are_not_ready_before_their_conditions_are() -> None:
 @pytest.mark.parametrize(
     "ends",
     [
-        pytest.param(lambda world: world.cache.forget("uid-p"), id="the writes failed"),
+        pytest.param(lambda world: world.cache.assumptions.forget("uid-p"), id="the writes failed"),
         pytest.param(lambda world: world.delete(POD), id="the pod is gone"),
         pytest.param(
             lambda world: world.add(devices.resource_claim(metadata={"uid": "new"})), id="the claim was made again"
@@ -264,7 +264,7 @@ def test_devices_that_are_given_back_stay_taken_until_the_watch_shows_them_free(
     assert allocated(world) == {"ns/gpus": ["gpu-0", "gpu-1"]}
     world.add(CLAIM)
     assert allocated(world) == {"ns/gpus": ["gpu-1"]}
-    world.cache.forget("uid-p")
+    world.cache.assumptions.forget("uid-p")
     assert allocated(world) == {}
 
 
@@ -275,10 +275,10 @@ def test_a_claim_that_cannot_be_given_back_is_as_it_was(device: bool) -> None:
     release(world, device=device)
     assert (device_claim(world), claim_in(world)) != before
     wakes = world.wakes
-    world.cache.claim_release_failed("ns/gpus" if device else "ns/data")
+    world.cache.assumptions.claim_release_failed("ns/gpus" if device else "ns/data")
     assert (device_claim(world), claim_in(world)) == before
     assert world.wakes == wakes + 1
-    world.cache.claim_release_failed("ns/gpus")
+    world.cache.assumptions.claim_release_failed("ns/gpus")
     assert world.wakes == wakes + 1
 
 
@@ -317,7 +317,7 @@ def test_devices_for_extended_resources_are_taken_until_there_is_a_claim_that_ha
 @pytest.mark.parametrize(
     "ends",
     [
-        pytest.param(lambda world: world.cache.forget("uid-p"), id="the writes failed"),
+        pytest.param(lambda world: world.cache.assumptions.forget("uid-p"), id="the writes failed"),
         pytest.param(list_without_node, id="a list shows that the pod was not bound"),
     ],
 )
@@ -334,7 +334,7 @@ def test_devices_for_extended_resources_are_free_again(ends: Any) -> None:
 def test_an_answer_to_a_write_is_as_good_as_the_watch() -> None:
     world = World(volumes.claim())
     written = make.merged(volumes.claim(selected_node="n1"), {"metadata": {"resourceVersion": "7"}})
-    world.cache.written("PersistentVolumeClaim", make.read(written))
+    world.cache.intake.written("PersistentVolumeClaim", make.read(written))
     assert held(world) == ("", "n1")
     world.add(volumes.claim())
     assert held(world) == ("", "n1"), "an event from before the write comes late"
@@ -345,9 +345,9 @@ def test_an_answer_to_a_write_is_as_good_as_the_watch() -> None:
 
 def test_while_a_list_is_under_way_the_list_counts() -> None:
     world = World(volumes.claim())
-    world.cache.restart("PersistentVolumeClaim")
+    world.cache.intake.restart("PersistentVolumeClaim")
     written = make.merged(volumes.claim(selected_node="n1"), {"metadata": {"resourceVersion": "7"}})
-    world.cache.written("PersistentVolumeClaim", make.read(written))
+    world.cache.intake.written("PersistentVolumeClaim", make.read(written))
     assert held(world) == ("", "")
 
 
@@ -369,9 +369,9 @@ def test_a_claim_is_reserved_once_for_the_group_of_many_pods() -> None:
 
 def test_a_claim_stays_reserved_for_a_group_until_the_last_of_its_pods_failed() -> None:
     world = shared_world()
-    world.cache.forget("uid-p")
+    world.cache.assumptions.forget("uid-p")
     assert (device_claim(world).consumers, device_claim(world).allocation) == ((GROUP,), GPU)
-    world.cache.forget("uid-q")
+    world.cache.assumptions.forget("uid-q")
     assert (device_claim(world).consumers, device_claim(world).allocation) == ((), None)
     assert world.cache.describe()["assumed_claims"] == 0
 
@@ -383,5 +383,5 @@ def test_what_the_watch_shows_of_a_group_takes_the_place_of_what_was_decided_for
     world.add(make.merged(held_by_group, {"status": {"reservedFor": [said]}}))
     assert device_claim(world).consumers == (GROUP,)
     assert world.cache.describe()["assumed_claims"] == 0
-    world.cache.forget("uid-p")
+    world.cache.assumptions.forget("uid-p")
     assert device_claim(world).consumers == (GROUP,)

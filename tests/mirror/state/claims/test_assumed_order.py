@@ -78,11 +78,11 @@ def given_devices(device: str) -> AllocationResult:
 def run(world: World, there: dict[tuple[str, str], Fields], step: tuple[str, Any]) -> None:
     match step:
         case ("bind", (name, plan)):
-            world.cache.assume(CycleReport(binds=(Bind(f"uid-{name}", "ns", name, "n1", "ns/pg", plan),)))
+            world.cache.assumptions.assume(CycleReport(binds=(Bind(f"uid-{name}", "ns", name, "n1", "ns/pg", plan),)))
         case ("release", (name, uid, device)):
-            world.cache.assume(CycleReport(released=(ClaimRelease(f"ns/{name}", uid, device, "ns/pg"),)))
+            world.cache.assumptions.assume(CycleReport(released=(ClaimRelease(f"ns/{name}", uid, device, "ns/pg"),)))
         case ("forget", name):
-            world.cache.forget(f"uid-{name}")
+            world.cache.assumptions.forget(f"uid-{name}")
         case ("snapshot", _):
             world.snapshot()
         case (type, fields):
@@ -111,8 +111,8 @@ def test_what_is_taken_back_leaves_what_the_watch_shows(taken: list[tuple[str, A
     for step in taken:
         run(world, there, step)
     for name in NAMES:
-        world.cache.forget(f"uid-{name}")
-        world.cache.claim_release_failed(f"ns/{name}")
+        world.cache.assumptions.forget(f"uid-{name}")
+        world.cache.assumptions.claim_release_failed(f"ns/{name}")
     assert told(world.snapshot().claims) == told(World(*there.values()).snapshot().claims)
     assert world.cache.describe()["assumed_claims"] == 0
 

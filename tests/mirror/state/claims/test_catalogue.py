@@ -260,23 +260,23 @@ def test_a_slice_that_makes_no_sense_leaves_its_pool_incomplete() -> None:
 
 def test_whoever_asks_hears_of_claims() -> None:
     world, heard = World(), list[str]()
-    world.cache.on_claim.add(heard.append)
+    world.cache.events.on_claim.add(heard.append)
     world.add(volumes.claim(), volumes.volume(), devices.resource_claim("gpus"))
     world.delete(volumes.claim())
     assert heard == ["ns/data", "ns/gpus", "ns/data"]
-    assert world.cache.volume_claim("ns/data") is None
-    assert world.cache.claim("ns/gpus") is not None
+    assert world.cache.stores.claims.volumes.claims.get("ns/data") is None
+    assert world.cache.stores.claims.devices.claims.get("ns/gpus") is not None
 
 
 def test_a_kind_that_cannot_be_read_is_named_until_it_can() -> None:
     world = World()
-    world.cache.set_unread("ResourceClaim", "the API server does not serve it")
+    world.cache.intake.set_unread("ResourceClaim", "the API server does not serve it")
     assert world.wakes == 1
     assert world.snapshot().claims.unread == {"ResourceClaim": "the API server does not serve it"}
-    world.cache.set_unread("ResourceClaim", "the API server does not serve it")
-    world.cache.set_unread("Service", "forbidden")
+    world.cache.intake.set_unread("ResourceClaim", "the API server does not serve it")
+    world.cache.intake.set_unread("Service", "forbidden")
     assert world.wakes == 1
-    world.cache.set_unread("ResourceClaim", "")
+    world.cache.intake.set_unread("ResourceClaim", "")
     assert world.snapshot().claims.unread == {}
 
 

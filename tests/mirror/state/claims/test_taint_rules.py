@@ -124,5 +124,5 @@ def test_a_rule_that_makes_no_sense_taints_nothing_and_is_named(change: Fields, 
 
 def test_a_cluster_that_does_not_serve_rules_lacks_nothing() -> None:
     world = World()
-    world.cache.set_unread("DeviceTaintRule", "404 Not Found")
+    world.cache.intake.set_unread("DeviceTaintRule", "404 Not Found")
     assert world.snapshot().claims is NO_CLAIMS

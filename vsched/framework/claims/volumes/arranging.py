@@ -74,7 +74,7 @@ def arrangements(
     waiting: Sequence[WantedClaim],
     row: int,
     tries: TriesLeft,
-    beside: Sequence[VolumeNeed] = (),
+    beside: Sequence[VolumeNeed],
 ) -> Iterator[tuple[Arranged, ...]]:
     """What the claims may get on the node, all of them: first as kube-scheduler chooses, then in all other ways.
 

@@ -30,7 +30,8 @@ from vsched.lab.bench.growth import capacity_policy
 from vsched.lab.bench.words import grow as words
 from vsched.log import LogFormat, configure
 from vsched.mirror import wire
-from vsched.mirror.cache import Cache
+from vsched.mirror.mirror import Mirror
+from vsched.mirror.stores import MirrorSettings
 from vsched.model.frozen import freeze
 from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
@@ -105,9 +106,9 @@ class GrownDaemon:
     def __init__(self, cluster: ClusterSize, policy: Policy) -> None:
         self._cluster = cluster
         self._policy = policy
-        self.cache = Cache(frozenset({"vsched"}), open_without_state=True)
+        self.mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         self._memo = Memo()
-        self._telemetry = Telemetry(SystemClock(), self.cache.task)
+        self._telemetry = Telemetry(SystemClock(), self.mirror.task)
         self._now = NOW
         self._base_mb = _resident_mb()
         self._last: tuple[Snapshot, CycleReport] | None = None
@@ -119,16 +120,16 @@ class GrownDaemon:
             start = process_time()
             if kind not in begun:
                 begun.add(kind)
-                self.cache.restart(kind)
+                self.mirror.intake.restart(kind)
             for part in decode_page(data).items or ():
-                self.cache.include(kind, wire.read(kind, bytes(part)))
+                self.mirror.intake.include(kind, wire.read(kind, bytes(part)))
                 count += 1
                 if not count % TOLD_EVERY:
                     say(words.objects_listed(count))
             seconds += process_time() - start
         start = process_time()
         for kind in begun:
-            for _ in self.cache.finish(kind):
+            for _ in self.mirror.intake.finish(kind):
                 pass
         listed()
         return seconds + process_time() - start
@@ -137,19 +138,19 @@ class GrownDaemon:
         """One session; its decisions are assumed."""
         self._now += 1
         start = process_time()
-        snapshot = self.cache.snapshot(self._now)
+        snapshot = self.mirror.snapshot(self._now)
         seen = process_time()
         report = run_cycle(snapshot, self._policy, registry(), memo=self._memo)
         decided = process_time()
-        self.cache.assume(report)
-        self._telemetry.tell(snapshot, report, Timing(Reason.CHANGE, seen - start, decided - seen, 0.0))
+        self.mirror.assumptions.assume(report)
+        list(self._telemetry.telling(snapshot, report, Timing(Reason.CHANGE, seen - start, decided - seen, 0.0)))
         self._last = snapshot, report
         return SessionTimes(seen - start, decided - seen, len(report.binds))
 
     def new_shape(self, number: int) -> SessionTimes:
         """The session after a gang came whose pods ask for what no pod has asked for."""
         for kind, data in new_gang(self._cluster, number, NEW_GANG):
-            self.cache.apply(kind, "ADDED", wire.read(kind, data))
+            self.mirror.intake.apply(kind, "ADDED", wire.read(kind, data))
         return self.session()
 
     def memory(self) -> dict[str, float]:

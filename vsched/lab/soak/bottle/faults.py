@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 from typing import Annotated
 
 import msgspec
 
+from vsched.handlers import Handlers
 from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.network import Network
 from vsched.sim.api.fault_plan import RULES, FaultPlan
@@ -58,7 +59,7 @@ class Misfortune:
     def __init__(self, daemons: Sequence[BottleDaemon], network: Network, random: Random) -> None:
         self._daemons, self._network, self._random = daemons, network, random
         self.happened: dict[str, int] = dict.fromkeys(ProcessFaultKind, 0)
-        self.on_fault: Callable[[str, str], None] = lambda kind, daemon: None
+        self.on_fault: Handlers[[str, str]] = Handlers()
         """Called with each."""
 
     async def run(self, rule: ProcessFault) -> None:

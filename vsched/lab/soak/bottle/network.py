@@ -16,6 +16,7 @@ from random import Random
 from socket import AF_UNSPEC
 from typing import Any, NamedTuple, Protocol
 
+from vsched.handlers import Handlers
 from vsched.lab.soak.bottle.processes import Process, current
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.0002, 0.002
@@ -82,7 +83,7 @@ class Network:
         self._cut: Counter[tuple[str, str]] = Counter()
         """From whom nothing arrives at whom, by name, and for how many reasons."""
         self._waiting: list[asyncio.Future[None]] = []
-        self.on_arrival: Callable[[End, End, Iterable[bytes | None]], None] = lambda source, to, pieces: None
+        self.on_arrival: Handlers[[End, End, Iterable[bytes | None]]] = Handlers()
         """Called with all that arrives."""
         self.ends: dict[End, None] = {}
         """Of all open connections."""

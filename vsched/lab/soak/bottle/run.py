@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import warnings
 from collections import Counter
 from collections.abc import Iterable
@@ -90,7 +89,7 @@ class Bottle:
         self._settings = settings
         self._random = Random(settings.seed)
         self.loop = BottleLoop(self._new_random())
-        self.loop.network.on_arrival = self._arrived
+        self.loop.network.on_arrival.add(self._arrived)
         self.violations = TimedViolations(self.loop)
         self.lines: list[Line] = []
         self.warned: Counter[str] = Counter()
@@ -122,15 +121,12 @@ class Bottle:
         """End what killed processes were about to do, which nobody has cleaned up."""
         for process in self._processes:
             process.alive = False
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for task in asyncio.all_tasks(self.loop):
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
-                with suppress(BaseException):  # what its clean-up comes to is of no interest
-                    task.get_coro().close()
-            self._processes.clear()
-            self.loop.close()
-            gc.collect()
+        warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+        for task in asyncio.all_tasks(self.loop):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            with suppress(BaseException):  # what its clean-up comes to is of no interest
+                task.get_coro().close()
+        self.loop.close()
 
     # -- the log
 
@@ -189,7 +185,7 @@ class Bottle:
             for number in range(1, settings.daemons + 1)
         ]
         misfortune = Misfortune(self.daemons, self.loop.network, self._new_random())
-        misfortune.on_fault = lambda kind, name: self._say("", f"{kind} {name}")
+        misfortune.on_fault.add(lambda kind, name: self._say("", f"{kind} {name}"))
         running = [self.loop.create_task(daemon.run()) for daemon in self.daemons]
         wrong = [self.loop.create_task(misfortune.run(rule)) for rule in settings.faults.processes]
         users = self._process("users").start(self._use(url, injector, wrong))

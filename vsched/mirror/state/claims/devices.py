@@ -27,11 +27,11 @@ class _Assumed(msgspec.Struct):
     members: tuple[tuple[str, ClaimConsumer], ...] = ()
     """Pods (by uid) that it is being reserved for by way of their PodGroup."""
     allocation: AllocationResult | None = None
-    on_plain: bool = False
+    over_plain: bool = False
     """Whether the claim is shown with this, and the watch shows it without devices, consumers and conditions."""
 
 
-_AS_SHOWN = _Assumed("", on_plain=True)
+_AS_SHOWN = _Assumed("", over_plain=True)
 """Stands for what was decided about a claim that the watch shows without devices, consumers and conditions. Most are
 like that: what was watched and what was decided follow from what is shown, so neither is stored."""
 
@@ -66,7 +66,9 @@ class DeviceStore(ShownClaims[DeviceClaim]):
     def watched(self, key: str) -> DeviceClaim | None:
         """A claim as watched, None where there is none."""
         assumed, shown = self._assumed.get(key), self.claims.get(key)
-        return _plain(shown) if shown is not None and assumed is not None and assumed.on_plain else super().watched(key)
+        return (
+            _plain(shown) if shown is not None and assumed is not None and assumed.over_plain else super().watched(key)
+        )
 
     def put_claim(self, key: str, claim: DeviceClaim | None) -> bool:
         """Set a claim as watched, None where it is gone; True where sessions may decide differently from now on."""
@@ -141,10 +143,10 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         if watched is None:
             self._drop(key)
         assumed = self._assumed.get(key)
-        on_plain = assumed is not None and watched is not None and _is_plain(watched)
+        over_plain = assumed is not None and watched is not None and _is_plain(watched)
         if assumed is not None:
-            assumed.on_plain = on_plain
-        if watched is None or shown is watched or on_plain:
+            assumed.over_plain = over_plain
+        if watched is None or shown is watched or over_plain:
             self._watched.pop(key, None)
         else:
             self._watched[key] = watched
@@ -152,7 +154,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
             self.claims.put(key, shown)
         if before == shown or shown is None:
             self._show_allocated(key)  # otherwise the publication does it, which may not hear of a claim that is gone
-        if on_plain and assumed is not None and not assumed.members:
+        if over_plain and assumed is not None and not assumed.members:
             self._assumed[key] = _AS_SHOWN
         return before != shown
 
@@ -170,7 +172,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         if assumed is _AS_SHOWN:
             shown = self.claims.get(key)
             assert shown is not None, f"{key}: a claim that is not there has assumptions"
-            assumed = _Assumed(shown.uid, shown.consumers, allocation=shown.allocation, on_plain=True)
+            assumed = _Assumed(shown.uid, shown.consumers, allocation=shown.allocation, over_plain=True)
             self._assumed[key] = assumed
         return assumed
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
@@ -32,40 +33,37 @@ from vsched.model.claims.plan import ClaimPlan, ClaimRelease
 from vsched.model.nodes.table import NodeStatics
 from vsched.model.pods.task import Task
 
-KINDS = frozenset(
-    {
-        "PersistentVolumeClaim",
-        "PersistentVolume",
-        "StorageClass",
-        "CSIDriver",
-        "CSINode",
-        "CSIStorageCapacity",
-        "VolumeAttachment",
-        "ResourceClaim",
-        "ResourceSlice",
-        "DeviceClass",
-        "DeviceTaintRule",
-    }
-)
-"""The kinds of objects that are stored here."""
-_NEEDED = KINDS - SELDOM_SERVED
-"""Those without which something is missing where they cannot be read, for whatever reason."""
+CLAIMS = ("PersistentVolumeClaim", "ResourceClaim")
 
 
 class ClaimStore:
     """Volumes, devices, the claims for them, and the pods that use these."""
 
-    def __init__(
-        self, on_claim: Callable[[str], None] = lambda key: None, known_uid: Callable[[str], str] = str
-    ) -> None:
+    def __init__(self, on_claim: Callable[[str], None], tasks: Mapping[str, Task]) -> None:
+        """``on_claim`` is called with ``namespace/name`` of a claim that has changed or is gone; ``tasks`` are all
+        pods by uid."""
         self._stage = Staging()
         self.volumes = VolumeStore(self._stage)
         self.devices = DeviceStore(self._stage)
         self.users = ClaimUsers(self.devices.claims, self._stage)
         self.extended = ExtendedResources()
         self._on_claim = on_claim
-        self._known_uid = known_uid
-        """Gives the string under which a pod's uid is stored already: a claim made for the pod shares it."""
+        volumes, devices = self.volumes, self.devices
+        self._keep: Mapping[str, Callable[[str, Any], bool]] = {
+            "PersistentVolumeClaim": volumes.put_claim,
+            "PersistentVolume": volumes.put_volume,
+            "StorageClass": volumes.classes.put,
+            "CSIDriver": volumes.drivers.put,
+            "CSINode": volumes.limits.put,
+            "CSIStorageCapacity": volumes.put_capacity,
+            "VolumeAttachment": volumes.put_attachment,
+            "ResourceClaim": devices.put_claim,
+            "ResourceSlice": devices.pools.put,
+            "DeviceClass": devices.put_class,
+            "DeviceTaintRule": devices.pools.put_rule,
+        }
+        """Where what was read of an object of each kind is kept; None is kept of an object that is gone."""
+        self._tasks = tasks
         self.unread = NO_CLAIMS.unread
         """By kind of object that cannot be read: why."""
         self._published = NO_CLAIMS
@@ -109,33 +107,15 @@ class ClaimStore:
                 return devices.pools.put_rule(key, taint_rule_of(found))
         return False
 
+    @property
+    def kinds(self) -> Iterable[str]:
+        """The kinds of objects that are stored here."""
+        return self._keep
+
     def drop(self, kind: str, key: str) -> bool:
         """An object is gone; True where it was known."""
-        volumes, devices = self.volumes, self.devices
-        match kind:
-            case "PersistentVolumeClaim":
-                return self._reported(key, volumes.put_claim(key, None))
-            case "PersistentVolume":
-                return volumes.put_volume(key, None)
-            case "StorageClass":
-                return volumes.classes.put(key, None)
-            case "CSIDriver":
-                return volumes.drivers.put(key, None)
-            case "CSINode":
-                return volumes.limits.put(key, None)
-            case "CSIStorageCapacity":
-                return volumes.put_capacity(key, None)
-            case "VolumeAttachment":
-                return volumes.put_attachment(key, None)
-            case "ResourceClaim":
-                return self._reported(key, devices.put_claim(key, None))
-            case "ResourceSlice":
-                return devices.pools.put(key, None)
-            case "DeviceClass":
-                return devices.put_class(key, None)
-            case "DeviceTaintRule":
-                return devices.pools.put_rule(key, None)
-        return False
+        known = self._keep[kind](key, None)
+        return self._reported(key, known) if kind in CLAIMS else known
 
     def _reported(self, key: str, matters: bool) -> bool:
         self._on_claim(key)
@@ -143,7 +123,8 @@ class ClaimStore:
 
     def set_unread(self, kind: str, why: str) -> bool:
         """Say why a kind of object cannot be read, empty where it can; True where that has changed."""
-        if kind not in _NEEDED or self.unread.get(kind, "") == why:
+        needed = kind in self._keep and kind not in SELDOM_SERVED  # else nothing is missing without it
+        if not needed or self.unread.get(kind, "") == why:
             return False
         unread = {**self.unread, kind: why}
         self.unread = {kind: why for kind, why in sorted(unread.items()) if why}
@@ -153,6 +134,11 @@ class ClaimStore:
         """A pod has changed, has come (``before`` is None) or is gone."""
         if (before is not None and before.claims is not None) or (after is not None and after.claims is not None):
             self.users.move(before, after)
+
+    def _known_uid(self, uid: str) -> str:
+        """The string that the pod of this uid has: a claim made for the pod shares it."""
+        task = self._tasks.get(uid)
+        return uid if task is None else task.uid
 
     # What is decided
 

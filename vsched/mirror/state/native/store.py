@@ -40,15 +40,16 @@ class NativeGroupStore:
         show: Callable[[str, JobSpec | None], None],
         owner_queue: Callable[[str], QueueNames],
         default_queue_of: Callable[[str], str],
+        rejoin: Callable[[Collection[str]], None],
     ) -> None:
+        """``rejoin`` is called with the uids of pods whose job is another one now."""
         self._members = GroupMembers(served)
         self._trees = GroupTrees()
         self._show = show
         self._owner_queue = owner_queue
         """What the workload says whose pods would form this implicit PodGroup."""
         self._default_queue_of = default_queue_of
-        self.rejoin: Callable[[Collection[str]], None] = lambda uids: None
-        """Called with the uids of pods whose job is another one now."""
+        self._rejoin = rejoin
         self._workloads: dict[str, QueueNames] = {}
         """Workloads that name a queue, by ``namespace/name``."""
         self._roots: dict[str, str] = {}
@@ -159,7 +160,7 @@ class NativeGroupStore:
             if root != known or (leaf == key and _of_pods(before) != _of_pods(record)):
                 self._move(leaf, root)
                 moved += self._members.uids(leaf)
-        self.rejoin(moved)
+        self._rejoin(moved)
         for job in jobs:
             self._tell(job)
         return record is None or before is None or _asks_otherwise(before, record)
