@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders
@@ -32,7 +33,6 @@ from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.log import LEVELS
 from vsched.sim.api.fault_plan import FaultInjector
 from vsched.sim.cluster import Cluster
-from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 
 NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
 LOOK_SECONDS = 5.0
