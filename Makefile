@@ -5,21 +5,24 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test words reference compiled check lint fix bench binary image binary-test install clean
+.PHONY: help demo test words reference compiled check lint fix bench wheels binary image binary-test install clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 TEMPLATE := config/plugin-template
+# The scheduler, and its wings: the embedded cluster and the lab.
+PACKAGES := . vsched/sim vsched/lab
+EDITABLE := $(addprefix --editable ,$(PACKAGES) $(TEMPLATE))
 
-$(STAMP): pyproject.toml $(TEMPLATE)/pyproject.toml
+$(STAMP): $(addsuffix /pyproject.toml,$(PACKAGES) $(TEMPLATE))
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python '>=3.11' $(VENV) && \
-		uv pip install --quiet --python $(BIN)/python --editable . --editable $(TEMPLATE) --group dev; \
+		uv pip install --quiet --python $(BIN)/python $(EDITABLE) --group dev; \
 	else \
 		$(PYTHON) -m venv $(VENV) && \
 		$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-		$(BIN)/python -m pip install --quiet --editable . --editable $(TEMPLATE) --group dev; \
+		$(BIN)/python -m pip install --quiet $(EDITABLE) --group dev; \
 	fi
 	@touch $@
 
@@ -55,9 +58,12 @@ fix: $(STAMP) ## format and mend what can be mended
 bench: $(STAMP) ## measure the decision core on this machine
 	@$(BIN)/vsched bench $(ARGS)
 
+wheels: $(STAMP) ## dist/*.whl: vsched, vsched_cluster and vsched_lab
+	@for each in $(PACKAGES); do (cd $$each && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist) || exit; done
+
 BUILD := build/python
 
-binary: ## dist/vsched, one file that needs no Python where it runs, and dist/image, the same unpacked
+binary: ## dist/vsched, the scheduler in one file that needs no Python where it runs, and dist/image, the same unpacked
 	$(PYTHON) -m venv --clear $(BUILD)
 	$(BUILD)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BUILD)/bin/python -m pip install --quiet . --group binary
@@ -71,9 +77,9 @@ IMAGE ?= vsched:$(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}/\1/p' 
 image: binary ## the image that the chart names by default, by docker (DOCKER=podman, IMAGE=...)
 	$(DOCKER) build -f helm/image/Dockerfile -t $(IMAGE) dist
 
-binary-test: ## whether dist/vsched and dist/image are whole
-	helm/image/smoke dist/vsched
-	helm/image/smoke dist/image/vsched
+binary-test: $(STAMP) ## whether dist/vsched and dist/image are whole
+	helm/image/smoke dist/vsched $(BIN)/vsched
+	helm/image/smoke dist/image/vsched $(BIN)/vsched
 
 DESTDIR ?=
 PROGRAM ?= dist/vsched

@@ -33,12 +33,13 @@ ROOMS = [
     "plugins",
     "proof",
     "settings",
+    "sim/command",
     "web",
     "writes",
 ]
 """The rooms whose sentences stand in modules of words alone, and whose tests call these.
 
-``sim`` is none of them: what the embedded cluster says are the API server's own words, which stand with what they
+``apimachinery`` and ``sim`` are none of them: what they say are the API server's own words, which stand with what they
 validate and which an editor leaves alone.
 """
 METRICS = f"{PACKAGE.name}/web/metrics/"

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.cel import words
-from vsched.cel.expressions import MOST_CHARS, MOST_STEPS, NotCompiled, NotEvaluated, TooExpensive, compiled
+from vsched.cel.errors import NotCompiled, NotEvaluated, TooExpensive
+from vsched.cel.expressions import MOST_CHARS, MOST_STEPS, compiled
 
 VALUES: dict[str, tuple[str, Any, Any]] = {
     "a comparison": ("self > 2", 3, True),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from vsched.cel import words
 from vsched.cel.devices import DeviceView, device_expression
-from vsched.cel.expressions import NotCompiled, NotEvaluated, compiled
+from vsched.cel.errors import NotCompiled, NotEvaluated
+from vsched.cel.expressions import compiled
 from vsched.cel.rewriting import rewritten
 
 SELF = {"a": {"b": 1, "list": [{"c": 2}], "none": {}}, "k.x": {"y": "z"}}

@@ -11,6 +11,9 @@ import pytest
 
 from tests.support.running import node
 from tests.support.waiting import until
+from vsched.apimachinery.meta.kinds import BUILTIN, KindRegistry
+from vsched.apimachinery.objects.crds import foreign_definitions, kinds_of, shipped_definitions
+from vsched.apimachinery.objects.native_groups import VERSIONS, serve
 from vsched.daemon.watches import FOLLOWED, Use, awaited, reflectors
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -18,9 +21,6 @@ from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.sim.cluster import Cluster
-from vsched.sim.objects.crds import foreign_definitions, kinds_of, shipped_definitions
-from vsched.sim.objects.native_groups import VERSIONS, serve
-from vsched.sim.store.kinds import BUILTIN, KindRegistry
 
 Obj = dict[str, Any]
 CUSTOM = (kind for definition in (*shipped_definitions(), *foreign_definitions()) for kind in kinds_of(definition))

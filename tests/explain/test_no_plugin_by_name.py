@@ -14,7 +14,10 @@ from vsched.settings.built_in import REGISTRY
 ROOM = Path(vsched.explain.__file__).parent
 FILES = sorted(ROOM.rglob("*.py"))
 OTHER_MEANINGS = {
-    ("commands.py", "resourcequota"),  # the kind, as kubectl writes it
+    ("namespaces.py", "resourcequota"),  # the kind, as kubectl writes it
+    ("jobs.py", "priority"),  # of a job, whatever the plugins
+    ("policy.py", "usage"),  # these two edits are about arguments of these plugins
+    ("policy.py", "overcommit"),
     ("order.py", "priority"),  # jobs across queues are ordered by their priority, whatever the plugins
 }
 

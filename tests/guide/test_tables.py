@@ -14,6 +14,7 @@ import yaml
 
 from tests.guide.conftest import Guided
 from tests.support.pages import TOP, page, pages, rows, words_in
+from vsched import __version__
 from vsched.cli.run.command import command
 from vsched.controllers.vcjobs.admission import ACTIONS, EVENTS
 from vsched.controllers.vcjobs.plugins import PLUGINS as VCJOB_PLUGINS
@@ -192,9 +193,9 @@ async def test_every_address_is_described_and_no_other(guided: Guided) -> None:
 
 def test_the_version_has_its_changes() -> None:
     project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert re.search(rf"^## \[{re.escape(project['version'])}\]", page("CHANGELOG.md").prose, re.MULTILINE)
+    assert re.search(rf"^## \[{re.escape(__version__)}\]", page("CHANGELOG.md").prose, re.MULTILINE)
     chart = yaml.safe_load((TOP / "helm/vsched/Chart.yaml").read_text(encoding="utf-8"))
-    assert chart["appVersion"] == project["version"]
+    assert chart["appVersion"] == __version__
     (licence,) = [(TOP / name).read_text(encoding="utf-8") for name in project["license-files"]]
     assert project["license"] == "Apache-2.0"
     assert "Apache License\n                           Version 2.0" in licence

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.support.charts import NAMESPACE, RELEASE
+from vsched.apimachinery.objects.native_groups import VERSIONS
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
@@ -19,7 +20,6 @@ from vsched.kube.client import ApiClient
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.sim.objects.native_groups import VERSIONS
 from vsched.sim.requests.attributes import attributes_of
 from vsched.sim.requests.request import ApiRequest
 

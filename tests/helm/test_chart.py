@@ -28,12 +28,12 @@ from tests.support.charts import (
     one,
     options_in,
 )
+from vsched.apimachinery.objects.crds import shipped_definitions
 from vsched.cli.run.command import command
 from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import check, leader_pod_of
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.load import default_text, load_text
-from vsched.sim.objects.crds import shipped_definitions
 
 kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
 DEFINITION = "CustomResourceDefinition"
@@ -178,7 +178,7 @@ def test_a_policy_as_text_stays_as_it_is() -> None:
 
 def test_definitions_are_those_of_the_embedded_cluster() -> None:
     chart = {path.name: path.read_text() for path in (CHART / "files" / "definitions").iterdir()}
-    shipped = resources.files("vsched.sim.objects.definitions")
+    shipped = resources.files("vsched.apimachinery.objects.definitions")
     assert chart == {path.name: path.read_text() for path in shipped.iterdir() if path.name.endswith(".yaml")}
     rendered = {each["metadata"]["name"]: each for each in objects_of({}) if each["kind"] == DEFINITION}
     assert {name: each["spec"] for name, each in rendered.items()} == {

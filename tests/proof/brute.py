@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from vsched.model.amounts.resources import Amounts, Vector, add, subtract
 from vsched.proof.cycle import Cycle
 from vsched.proof.placement import forbids
-from vsched.proof.taking import is_within_limits, room_for, takers_in_turn, units
+from vsched.proof.taking import growing, is_within_limits, room_for, takers_in_turn, units
 
 STEPS_MAX = 20_000
 """Where more are needed, the question stays open."""
@@ -46,6 +46,8 @@ def fit_together(pods: Sequence[Pod], room: Mapping[str, Vector]) -> bool | None
 def spared(cycle: Cycle) -> Iterator[str]:
     """Victims that could stay if what was placed of the jobs that they leave for were placed on other nodes."""
     for key, queues, holds in takers_in_turn(cycle):
+        if growing(cycle, key):
+            continue
         victims = cycle.victims[key]
         for together in units(cycle, victims):
             room = room_for(cycle, key, cycle.nodes, [task.uid for task in victims if task not in together])

@@ -42,6 +42,21 @@ SHORT_OF_IT = (
     "job ns/late min=1 queue=b phase=Running\npods ns/late 1 cpu=1 on=n1\npods ns/late 1 cpu=1\n"
     "job ns/high min=1 pods=1 cpu=1 queue=b class=high phase=Inqueue"
 )
+LACKING = (
+    "node n1 cpu=4 gpu=1\nqueue a deserved=cpu:2,gpu:1\nqueue c\njob ns/low min=0 queue=c phase=Running\n"
+    "pods ns/low 1 gpu=1 on=n1\npods ns/low 2 cpu=1 on=n1\n"
+    "job ns/high min=2 queue=a phase=Inqueue\npods ns/high 1 cpu=1 gpu=1\npods ns/high 1 cpu=1\n"
+)
+GROWING = (
+    "node n1 cpu=4\nqueue a deserved=cpu:4\nqueue c\njob ns/low min=0 queue=c phase=Running\n"
+    "pods ns/low 1 cpu=1 on=n1\npods ns/low 1 cpu=3 on=n1\n"
+)
+FREED_BEFORE = (
+    "class high 9\nnode n1 cpu=4 gpu=1\nqueue a deserved=cpu:4,gpu:1\nqueue b guarantee=cpu:1\nqueue c\n"
+    "job ns/low min=0 queue=a phase=Running\npods ns/low 1 cpu=1 gpu=1 on=n1\npods ns/low 1 cpu=1 gpu=1\n"
+    "job ns/other min=0 queue=c phase=Running\npods ns/other 2 cpu=1 on=n1\n"
+    "job ns/high min=1 pods=1 cpu=1 queue=a class=high phase=Inqueue\n"
+)
 MOVING = policy_of(GANG, PLACE, actions="enqueue, allocate, consolidate, backfill")
 MOVE = (
     "node n1 cpu=4\nnode n2 cpu=2\njob ns/a phase=Running\npods ns/a 1 cpu=2 on=n1 owned\n"
@@ -331,6 +346,41 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             BOTH,
             {"victims: queues keep what they deserve"},
             id="unless it lost it only later",
+        ),
+        pytest.param(
+            LACKING + "queue b guarantee=cpu:1",
+            "evict low.0 reclaim ns/high\nevict low.2 reclaim ns/high\nkeep high.0 n1\nkeep high.1 n1",
+            CAPACITY,
+            set(),
+            id="what is guaranteed to others may be all that a taker lacks of a resource",
+        ),
+        pytest.param(
+            LACKING,
+            "evict low.0 reclaim ns/high\nevict low.2 reclaim ns/high\nkeep high.0 n1\nkeep high.1 n1",
+            CAPACITY,
+            {"victims: queues keep what they deserve", "victims: nobody leaves in vain"},
+            id="of a resource that the taker has enough of, nothing is taken",
+        ),
+        pytest.param(
+            GROWING + "job ns/high min=1 pods=4 cpu=1 queue=a phase=Inqueue",
+            "evict low.0 reclaim ns/high\nevict low.1 reclaim ns/high\nkeep high.0 n1\nkeep high.1 n1",
+            CAPACITY,
+            set(),
+            id="nor in vain what a job may grow with until the action ends",
+        ),
+        pytest.param(
+            GROWING + "job ns/high min=1 pods=2 cpu=1 queue=a phase=Inqueue",
+            "evict low.0 reclaim ns/high\nevict low.1 reclaim ns/high\nkeep high.0 n1\nkeep high.1 n1",
+            CAPACITY,
+            {"victims: nobody leaves in vain"},
+            id="as far as it has pods that wait",
+        ),
+        pytest.param(
+            FREED_BEFORE,
+            "evict low.0 preempt ns/high\nkeep high.0 n1\nevict other.0 reclaim ns/low\nkeep low.1 n1",
+            BOTH,
+            set(),
+            id="what others have freed before, and do not need, is not lacking",
         ),
         pytest.param(
             LOW + HIGH,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.sim.api_client import pod
+from vsched.apimachinery.meta.api_errors import Failure
 from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
-from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.store import Store
 from vsched.sim.writer import ObjectWriter
 

@@ -11,12 +11,12 @@ import aiohttp
 import pytest
 import yaml
 
-from tests.sim.builders import workload
 from tests.support.waiting import until
+from tests.support.workload_objects import workload
+from vsched.apimachinery.meta.objects import is_ready, is_true
 from vsched.errors import BadInput, BadObject
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, JobTimes, PodTimes, start_engine
-from vsched.sim.controllers.objects import is_ready, is_true
 
 Obj = dict[str, Any]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.support import devices, volumes
+from vsched.apimachinery.manifests.documents import Manifest
 from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
-from vsched.sim.manifests import Manifest, apply_all
+from vsched.sim.manifests import apply_all
 from vsched.sim.store.store import Store
 from vsched.sim.writer import ObjectWriter
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tests.support.pages import TOP
-from vsched.sim.objects.crds import shipped_definitions
+from vsched.apimachinery.objects.crds import shipped_definitions
 
 FOLDER = TOP / "config" / "reference"
 DATA = FOLDER / "figures.yaml"
@@ -20,7 +20,7 @@ HEAD = """\
 
 Every field of the kinds that vsched brings. `kubectl explain podgroup.spec` says the same in a cluster.
 [Concepts](../README.md) says how they work together. `make reference` makes this page from
-`vsched/sim/objects/definitions`.
+`vsched/apimachinery/objects/definitions`.
 
 """
 FIGURES = """\

@@ -6,7 +6,6 @@ from vsched.cli import words as shared
 from vsched.cli.allocations import words as allocations
 from vsched.cli.ask import words as ask
 from vsched.cli.autoscaling import words as autoscaling
-from vsched.cli.cluster import words as cluster
 from vsched.cli.devices import words as devices
 from vsched.cli.dump import words as dump
 from vsched.cli.flags import words as flags
@@ -14,11 +13,16 @@ from vsched.cli.show import words as show
 from vsched.cli.top import words as top
 from vsched.cli.usage import words as usage
 from vsched.cli.verify import words as verify
+from vsched.sim.command import words as cluster
 
 SENTENCES = [
     # cli/words
     (shared.no_room("No space left on device"), "vsched: No space left on device (where the results go)"),
     (shared.did_you_mean("gpu"), "; did you mean 'gpu'?"),
+    (
+        shared.not_installed("demo", "lab"),
+        "vsched demo is not installed (expected: pip install 'vsched[lab]')",
+    ),
     # cli/allocations/words
     (
         allocations.no_share("gpu", "; did you mean 'gpu'?"),
@@ -124,7 +128,7 @@ SENTENCES = [
     ),
     (autoscaling.NO_NODES_REQUESTED, "no nodes are requested"),
     (autoscaling.NO_BUFFERS, "there are no CapacityBuffers"),
-    # cli/cluster/words
+    # sim/command/words
     (cluster.no_number_and_no_file('"x"'), 'must be a number or a file of nodes, is "x"'),
     (cluster.no_usage("x"), "'x': expected a share of the request such as 0.6, or two such as 0.2-1.4"),
     (cluster.USAGE_WITH_API_ONLY, "--usage: has no effect with --api-only, where no pod runs"),

@@ -28,6 +28,7 @@ ROOMS = [
     "plugins",
     "proof",
     "settings",
+    "sim/command",
     "web",
     "words.py",
     "writes",

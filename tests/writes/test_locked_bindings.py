@@ -12,13 +12,13 @@ import pytest
 from tests.support.recording_server import writer_to
 from tests.support.running import node
 from tests.support.waiting import until
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.clock import FakeClock
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.model.plan import Bind
 from vsched.sim.api.fault_plan import FaultInjector, plan_of
 from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.sim.store.kinds import Obj
 from vsched.writes import words
 from vsched.writes.bindings import BindOutcome, DispatchSettings, Outcome
 from vsched.writes.limits import Attempts

@@ -9,7 +9,6 @@ is better if fewer leave, nobody of a higher priority does, and no more work is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from math import inf
 
 import numpy as np
@@ -57,7 +56,7 @@ def in_any_way(session: Session, attempt: Attempt, tasks: Sequence[Task], before
         return made
     attempt.start_over(before, tasks)
     if not made and not any(
-        queue_could_take(attempt, attempt.pool(task), task) for task in of_each_kind(session, tasks)
+        queue_could_take(attempt, attempt.pool(task), task, anywhere=True) for task in of_each_kind(session, tasks)
     ):
         return False
     wish = _wish(session, attempt, [task for task in tasks if search.may_take(task)])
@@ -245,29 +244,38 @@ class _Finding:
         target = self._placed_in_any_way(closed)
         self._start_over()
         failed: Victim | None = None
-        for candidates, order in product(self._candidates(victims, among), self._orders(target, victims)):
-            refused = self._refused(order, candidates, victims)
-            is_made = refused is None and has_room(self._session, self._attempt) and self._attempt.is_sound
-            is_kept = is_made and self._keep(self._attempt.done(self._start))
-            self._start_over()
-            if is_kept:
-                return None
-            failed = failed or refused
+        orders = list(self._orders(target, victims))
+        for candidates in self._candidates(victims, among) if orders else ():
+            for order in orders:
+                refused = self._refused(order, candidates, victims)
+                is_made = refused is None and has_room(self._session, self._attempt) and self._attempt.is_sound
+                is_kept = is_made and self._keep(self._attempt.done(self._start))
+                self._start_over()
+                if is_kept:
+                    return None
+                failed = failed or refused
         return failed
 
-    def _candidates(self, victims: Sequence[Victim], among: frozenset[str]) -> Sequence[frozenset[str]]:
+    def _candidates(self, victims: Sequence[Victim], among: frozenset[str]) -> Iterator[frozenset[str]]:
         """These, and all that are as large on the same nodes: of equal ones, those leave that are first in turn.
 
-        Else these alone, where all of them are of one queue: queues take turns.
+        Else these alone, and of several queues those besides that could leave as well: queues take turns.
         """
         shapes: dict[int, set[Shape]] = {}
         for victim, row in victims:
             shapes.setdefault(row, set()).add(victim.shape)
-        nodes = (node for node in self._plans.nodes if node.row in shapes)
-        alike = [one for node in nodes for one in node.everyone if one.shape in shapes[node.row]]
-        every = frozenset(one.uid for one in alike)
-        jobs = self._session.snapshot.jobs
-        return (every, among) if every != among and len({jobs[one.job].spec.queue for one in alike}) < 2 else (every,)
+        nodes = [node for node in self._plans.nodes if node.row in shapes]
+        alike = [(one, node.row) for node in nodes for one in node.everyone if one.shape in shapes[node.row]]
+        every = frozenset(one.uid for one, _ in alike)
+        yield every
+        if len({self._session.snapshot.jobs[one.job].spec.queue for one, _ in alike}) > 1:
+            for victim, row in victims:
+                self._attempt.evict(victim, row)
+            besides = [one for one, row in alike if one.uid not in among and self._votes.agreed((one,), row)]
+            self._start_over()
+            among |= {one.uid for one in besides}
+        if among != every:
+            yield among
 
     def _start_over(self) -> None:
         self._attempt.start_over(self._start, self._wish.kinds.all)
@@ -321,7 +329,7 @@ class _Finding:
         attempt, queue = self._attempt, self._search.queue
         if attempt.place_at(task, row, candidates):
             return True
-        if self._search.purpose is Purpose.RECLAIM or self._session.plugins.grantable(queue, task) is None:
+        if self._session.plugins.grantable(queue, task) is None:
             return False
         attempt.evict_for_queue(task, row, victims)
         return attempt.place_at(task, row, candidates)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from math import ceil
 from typing import NamedTuple
 
@@ -21,7 +21,6 @@ from vsched.actions.task_kinds import TaskKinds
 from vsched.actions.victim_votes import asker_kind, of_each_kind
 from vsched.actions.victims import Attempt
 from vsched.framework.places.task_sets import TaskKind
-from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
 from vsched.kernels.fewest import NEVER, FewestPods, Offer, pick
 from vsched.model.amounts.resources import Vector, add
@@ -33,6 +32,8 @@ CELLS_MAX = 1 << 12
 ROWS_MAX = 64
 """Of more nodes, those are looked at that the fewest pods have to leave for one task: half as many for each kind."""
 
+VOTES_MAX, VOTES_OF_A_STEP = 2048, 64
+"""To find them, plugins vote on so many candidates at most; on how many in the time of a step."""
 VICTIMS_MAX = 64
 """Where there are more candidates, a bound is set to how many leave one node: four times as many in all as come."""
 
@@ -177,13 +178,16 @@ class FreeingPlans:
             axis=1,
         )
         is_open: Mask = np.logical_or.reduce(may, axis=1)
-        if self._is_queue_full():
+        full = self._full_columns()
+        if full:
             only = selection.restricted_to
             here = np.logical_or.reduce([pool.present for pool in self._pools])
             is_open |= here if only is None else here & only
         by_asker = list(zip(self._askers, self._pools, strict=True))
         if int(is_open.sum()) > ROWS_MAX:
-            in_order = [self._promising(task, pool) for task, pool in by_asker]
+            first = list(first)
+            in_order = [self._promising(task, pool, is_made=bool(first)) for task, pool in by_asker]
+            in_order += [self._largest(pool, column) for pool in self._pools for column in full]
             rooms = [np.where(is_open, selection.rooms(task), 0) for task in firsts]
             others = [
                 row
@@ -198,26 +202,48 @@ class FreeingPlans:
         everyone = {row: self._candidates_on(row) for row in rows}
         return [_Node(row, list(filter(is_cheap, found)), found, may[row]) for row, found in everyone.items()]
 
-    def _is_queue_full(self) -> bool:
-        """Whether victims anywhere make room for the gang, as its queue may not hold all of it besides them."""
-        search = self._attempt.search
+    def _full_columns(self) -> list[int]:
+        """What the queue may not hold all of for the gang: victims anywhere make room in it."""
         total: Vector = {}
         for task in self._kinds.usable[: self._missing.total]:
             add(total, task.shape.request)
-        refusal = self._session.plugins.allocatable(search.queue, tuple(sorted(total.items())))
-        return search.purpose is Purpose.PREEMPT and refusal is not None
+        allocatable, queue = self._session.plugins.allocatable, self._attempt.search.queue
+        return [
+            column for column, amount in sorted(total.items()) if allocatable(queue, ((column, amount),)) is not None
+        ]
 
-    def _promising(self, task: Task, pool: CandidatePool) -> list[int]:
-        """The rows that the fewest pods have to leave for one task like this."""
+    def _promising(self, task: Task, pool: CandidatePool, *, is_made: bool) -> list[int]:
+        """The rows that the fewest pods have to leave for one task like this.
+
+        Where nothing is made yet, those come first whose candidates, or some, plugins agree to.
+        """
         rows = np.asarray(self._attempt.rows(pool, task), dtype=np.int64)
         needed: Ints = np.zeros(len(self._session.nodes), dtype=np.int64)
         for column, amount in task.shape.request:
             lacking = np.maximum(amount - self._session.nodes.future_idle(column), 0)
             if lacking.any():
                 np.maximum(needed, pool.largest_first(column).needed(lacking), out=needed)
-        most = ROWS_MAX // 2 + self._missing.total
-        found: list[int] = rows[np.argsort(needed[rows], kind="stable")][:most].tolist()
-        return found
+        found: list[int] = rows[np.argsort(needed[rows], kind="stable")].tolist()
+        if not is_made and len(found) > self._most_rows:
+            asked = list(islice(((one, row) for row in found for one in pool.candidates(row)), VOTES_MAX))
+            self._budget.steps -= len(asked) // VOTES_OF_A_STEP
+            agreed = {one.uid for one in self._attempt.search.agreed(task, [one for one, _ in asked])}
+            may_leave = {row for one, row in asked if one.uid in agreed}
+            found.sort(key=lambda row: row not in may_leave)
+        return found[: self._most_rows]
+
+    def _largest(self, pool: CandidatePool, column: int) -> list[int]:
+        """The rows of the largest candidates."""
+        largest: Ints = np.zeros(len(self._session.nodes), dtype=np.int64)
+        for shape, rows in pool.rows_of_shape.items():
+            np.maximum.at(largest, rows, dict(shape.request).get(column, 0))
+        found: list[int] = np.argsort(-largest, kind="stable")[: self._most_rows].tolist()
+        return [row for row in found if largest[row]]
+
+    @property
+    def _most_rows(self) -> int:
+        """Of how many rows the best are looked at for each kind of task."""
+        return ROWS_MAX // 2 + self._missing.total
 
     def _candidates_on(self, row: int) -> list[Task]:
         return list({victim.uid: victim for pool in self._pools for victim in pool.candidates(row)}.values())

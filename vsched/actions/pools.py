@@ -63,7 +63,7 @@ class CandidatePool:
         self._refusals: dict[Shape, UnfreeableNodes] = {}
         self._passing: dict[tuple[Hashable, PodLabels], Mask] = {}
         self._passing_at: LedgerEntry | None = None
-        self._richest: dict[int, list[tuple[Task, int]]] = {}
+        self._richest: dict[tuple[int, int], list[tuple[Task, int]]] = {}
         self.protections: dict[Shape, Refusal] = {}
         """By shape of the evictor: the refusal of the only plugin (or budgets) that protected enough victims."""
         self.early: dict[Shape, Refusal | None] = {}
@@ -146,21 +146,26 @@ class CandidatePool:
         mask[self._rows_of_namespace.get(namespace, [])] = True
         return mask
 
-    def richest(self, column: int) -> list[tuple[Task, int]]:
-        """For each queue, its candidates on the node where they hold most of a resource, and that node's row.
+    def richest(self, column: int, amount: int = 0) -> list[tuple[Task, int]]:
+        """For each queue, its candidates on the nodes where they hold most of a resource, and their rows.
 
-        No single node can free more of the resource in any queue.
+        As many nodes as hold such an amount, one at least: no single node can free more of the resource in any queue.
         """
-        found = self._richest.get(column)
+        found = self._richest.get((column, amount))
         if found is None:
             jobs, shares = self._session.snapshot.jobs, dict[str, dict[int, list[Task]]]()
             for row, victims in self._rows.items():
                 for victim in victims:
                     shares.setdefault(jobs[victim.job].spec.queue, {}).setdefault(row, []).append(victim)
-            found = self._richest[column] = []
+            found = self._richest[column, amount] = []
             for rows in shares.values():
-                most = max(rows, key=lambda row: sum(amount_of(victim, column) for victim in rows[row]))
-                found += [(victim, most) for victim in rows[most]]
+                held = {row: sum(amount_of(victim, column) for victim in own) for row, own in rows.items()}
+                left = amount
+                for row in sorted(held, key=lambda row: -held[row]):
+                    found += [(victim, row) for victim in rows[row]]
+                    left -= held[row]
+                    if left <= 0:
+                        break
         return found
 
     def claiming(self) -> list[tuple[Task, int]]:

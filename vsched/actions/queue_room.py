@@ -28,10 +28,12 @@ class Evicts(Protocol):
         """Whether a condition holds once these victims are evicted; the evictions are undone."""
 
 
-def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task) -> bool:
+def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task, *, anywhere: bool = False) -> bool:
     """Whether the task's queue could hold it if one node's candidates were evicted; checked for each resource.
 
-    For reclaim, candidates of several nodes are tried too: of each queue those on the node where they hold most.
+    For reclaim, candidates of several nodes are tried too: of each queue those on the node where they hold most. With
+    ``anywhere``, of each queue those on as many nodes as hold what the task asks for: it takes the place of others, and
+    a queue that holds more than it may loses nothing else for it.
     """
     search, allocatable = attempt.search, attempt.session.plugins.allocatable
 
@@ -47,7 +49,9 @@ def queue_could_take(attempt: Evicts, pool: CandidatePool, task: Task) -> bool:
         row = int(pool.freeable[column].argmax())
         if has_room_without(part, [(victim, row) for victim in pool.candidates(row)]):
             continue
-        if search.purpose is Purpose.PREEMPT or not has_room_without(part, pool.richest(column)):
+        if search.purpose is Purpose.PREEMPT and (not anywhere or pool.freeable[column][row] >= amount):
+            return False
+        if not has_room_without(part, pool.richest(column, amount if anywhere else 0)):
             return False
     return _could_hold_claims(attempt, pool, task)
 

@@ -3,6 +3,8 @@
 An expression sees ``device.driver``, ``device.attributes[domain].name``, ``device.capacity[domain].name`` (a quantity)
 and ``device.allowMultipleAllocations``. Looked up by name, a domain that a device does not have is an empty map; a name
 that it does not have is an error. ``in``, ``size`` and loops see only the domains that the device has.
+
+The language is loaded with the first expression, because most clusters have none.
 """
 
 from __future__ import annotations
@@ -12,15 +14,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vsched.cel import words
-from vsched.cel.costs import MOST, Declared, estimate
-from vsched.cel.expressions import CelExpression, NotCompiled, NotEvaluated, compiled, without_literals
-from vsched.cel.functions import quantity_of, type_name
-from vsched.cel.syntax import parsed
-from vsched.cel.tokens import SyntaxProblem
+from vsched.cel.errors import NotCompiled, NotEvaluated
 from vsched.cel.versions import version
+
+if TYPE_CHECKING:
+    from vsched.cel.expressions import CelExpression
 
 _TEXT = r"""("[^"\\\n]*"|'[^'\\\n]*')"""
 _MAP = r"(?<![\w.])device\s*\.\s*(attributes|capacity)"
@@ -37,25 +38,7 @@ _ANY = re.compile(r"(?<![\w.])device\b")
 
 MOST_COST = 10_000
 """The most that a selector may cost for one device: some milliseconds."""
-MOST_COST_SERVED = 1_000_000
-"""The most that an API server accepts. There, a step takes a fraction of the time."""
 _PART_COST = 2
-_ID, _DOMAIN_NAME = Declared("string", 32), Declared("string", 63)
-_DEVICE = Declared(
-    "object",
-    fields={
-        "driver": _DOMAIN_NAME,
-        "attributes": Declared(
-            "map", 32, key=_DOMAIN_NAME, element=Declared("map", 32, key=_ID, element=Declared("dyn", 64))
-        ),
-        "capacity": Declared(
-            "map", 32, key=_DOMAIN_NAME, element=Declared("map", 32, key=_ID, element=Declared("quantity"))
-        ),
-        "allowMultipleAllocations": Declared("bool"),
-    },
-)
-"""What an API server knows of a device."""
-
 Pairs = Sequence[tuple[str, Hashable]]
 AttributeMap = Mapping[str, Any]
 """Attributes by qualified name: bool, int, str, or a ``version``."""
@@ -102,6 +85,8 @@ class DeviceExpression:
 
     def matches(self, device: DeviceView) -> bool:
         """Whether the device meets the selector; raises NotEvaluated."""
+        from vsched.cel.functions import quantity_of, type_name
+
         attributes = _by_domain(device.attributes, device.driver, self.domains["attributes"])
         amounts = {name: quantity_of(Decimal(amount).scaleb(-3)) for name, amount in device.capacity.items()}
         capacity = _by_domain(amounts, device.driver, self.domains["capacity"])
@@ -119,9 +104,19 @@ class DeviceExpression:
         return found
 
 
+def load() -> None:
+    """Load what compiles and evaluates selectors, which is otherwise loaded with the first one."""
+    from vsched.cel.library import library
+
+    library()
+
+
 @lru_cache(maxsize=1024)
 def device_expression(text: str) -> DeviceExpression:
     """The compiled selector; raises NotCompiled, also where it may cost too much."""
+    from vsched.cel.device_costs import cost_of
+    from vsched.cel.expressions import compiled
+
     expression = compiled(text, ("device",))  # errors are about the text as it was written
     cost = cost_of(text, _PART_COST)
     if cost > MOST_COST:
@@ -135,14 +130,6 @@ def device_expression(text: str) -> DeviceExpression:
         domains[match[1]].add(match[2][1:-1] if match[2] else match[3])
     frozen = {name: frozenset(found) for name, found in domains.items()}
     return DeviceExpression(expression, cost, frozen, _reads(text), counts_domains)
-
-
-def cost_of(text: str, part_cost: int = 0) -> int:
-    """How much a selector costs at most, for one device; MOST where it is too deep to say."""
-    try:
-        return estimate(parsed(text), _DEVICE, loosely=False, part_cost=part_cost).cost
-    except SyntaxProblem:
-        return MOST
 
 
 def qualified(name: str, driver: str) -> tuple[str, str]:
@@ -161,6 +148,8 @@ def attribute_version(text: str) -> Mapping[str, str]:
 
 def _seeing_given(text: str) -> str:
     """The expression with the given domains alone where it does not look one up by name."""
+    from vsched.cel.expressions import without_literals
+
     bare, parts, done = without_literals(text), list[str](), 0
     for match in _WHOLE.finditer(bare):
         asks = _BEFORE.search(bare, 0, match.start()) and not _LOOKED_UP.match(bare, match.end())

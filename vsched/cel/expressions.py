@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vsched.cel import formatting, functions, networks, optionals, sets, words
+from vsched.cel.errors import NotCompiled, NotEvaluated, TooExpensive
 from vsched.cel.library import library
 from vsched.cel.rewriting import rewritten
 from vsched.cel.syntax import TYPES
@@ -49,18 +50,6 @@ FUNCTIONS = {
     **formatting.FUNCTIONS,
 }
 """By name. The library's own functions are tried first. Only rewritten expressions call those with ``__`` in front."""
-
-
-class NotCompiled(ValueError):
-    """The text is no CEL expression; the message says why."""
-
-
-class NotEvaluated(Exception):
-    """The expression has no value for these variables; the message says why."""
-
-
-class TooExpensive(NotEvaluated):
-    """The expression might take too long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from vsched.cli import words
 from vsched.cli.flags.strict import strict
 from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, as_plugin, called_as, completions, reordered
+from vsched.cli.wings import is_installed, load
 from vsched.errors import VschedError
 from vsched.printable import printable
 
@@ -45,8 +46,10 @@ COMMANDS_HELP = {
     "bench-restart": "measure a restart in a big cluster: process start to first binding, and a relist",
     "bench-usage": "measure how evenly nodes are loaded with and without the usage plugin",
 }
-"""Commands and their short help. The command ``NAME`` is ``command`` in ``vsched.cli.NAME.command``, unless in LAB."""
-LAB = {
+"""Commands and their short help. The command ``NAME`` is ``command`` in ``vsched.cli.NAME.command`` or, of a wing, in
+the module that WINGS says."""
+WINGS = {
+    "cluster": "vsched.sim.command.command",
     "demo": "vsched.lab.demo.command",
     "soak": "vsched.lab.soak.command",
     "bench": "vsched.lab.bench.core",
@@ -55,37 +58,44 @@ LAB = {
     "bench-restart": "vsched.lab.bench.restart",
     "bench-usage": "vsched.lab.bench.usage",
 }
-"""Commands that are not needed at run time, with their modules."""
+"""Commands that are not the scheduler's own, with their modules; those that are installed are listed."""
 
 
 class LazyGroup(SuggestingGroup):
     """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS_HELP)
+        return list(_installed())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS_HELP:
             return None
-        command = import_module(LAB.get(cmd_name) or f"vsched.cli.{cmd_name}.command").command
+        module = WINGS.get(cmd_name)
+        loaded = load(module, cmd_name) if module else import_module(f"vsched.cli.{cmd_name}.command")
+        command = loaded.command
         assert isinstance(command, click.Command)
         strict(command)
         return as_plugin(command) if ctx.find_root().info_name == AS_PLUGIN else command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Complete the names of commands without importing any of them."""
-        named = [CompletionItem(name, help=says) for name, says in COMMANDS_HELP.items() if name.startswith(incomplete)]
+        named = [CompletionItem(name, help=says) for name, says in _installed().items() if name.startswith(incomplete)]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS_HELP.items()))
+            formatter.write_dl(list(_installed().items()))
+
+
+def _installed() -> dict[str, str]:
+    """The commands that there are, with their short help."""
+    return {name: says for name, says in COMMANDS_HELP.items() if name not in WINGS or is_installed(WINGS[name])}
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VSCHED"},
-    epilog="Example:  vsched demo",
+    epilog="Example:  vsched plan -f cluster.yaml",
 )
 @click.option(
     "--version",

@@ -9,6 +9,10 @@ def no_room(why: str | None) -> str:
     return f"vsched: {why} (where the results go)"
 
 
+def not_installed(command: str, extra: str) -> str:
+    return f"vsched {command} is not installed (expected: pip install 'vsched[{extra}]')"
+
+
 # -- names that there are not ------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 
-from vsched.cel.library import library
+from vsched.cel.devices import load
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
@@ -26,7 +26,7 @@ async def serve(options: Options, connection: Connection, registry: Registry, co
     async with ApiClient(connection) as client:
         policy = await _policy_map(options, client, registry)
         # In threads, because they read files: to make sense of them takes longer than the loop may be held.
-        await asyncio.to_thread(library)
+        await asyncio.to_thread(load)
         daemon = await asyncio.to_thread(Daemon, options, client, registry, policy=policy, collector=collector)
         async with supervised(_supervision(daemon)) as supervision:
             loop = asyncio.get_running_loop()

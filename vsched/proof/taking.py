@@ -13,7 +13,7 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof import words
-from vsched.proof.cycle import MOVING, TAKING, WHOLE, Cycle, Sums
+from vsched.proof.cycle import MOVING, TAKING, WHOLE, Cycle, Sums, waits
 from vsched.proof.minima import lacking, leaves_whole
 from vsched.proof.placement import is_bound_by_more
 from vsched.proof.queues import LIMITING, CycleQueues
@@ -22,9 +22,10 @@ from vsched.proof.queues import LIMITING, CycleQueues
 def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     """``reclaim`` takes what a queue, and each queue above it that is not above the taker's, holds beyond its part.
 
-    It counts in a resource that the taker asks for and lacks. A job that lacks its minimum may take while the queue is
-    over before the loss. One that has it, a gang that leaves as a whole, and a job that is not preemptible leave the
-    queue with what it deserves. The guarantee stays in each resource.
+    It counts in a resource that the taker lacks on the victim's node, or asks for where more than that is in its way.
+    A job that lacks its minimum may take while the queue is over before the loss. One that has it, a gang that leaves
+    as a whole, and a job that is not preemptible leave the queue with what it deserves. The guarantee stays in each
+    resource.
     """
     division = next((name for name in ("capacity", "proportion") if name in cycle.facts.plugins), "")
     if not cycle.victims:
@@ -33,25 +34,39 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     holds = queues.holds(gone=())
 
     @cache
-    def asking(key: str, action: str) -> tuple[set[int], bool]:
-        """The columns that a taker lacks, and whether it has its minimum before the action."""
+    def has_more_in_its_way(key: str) -> bool:
+        """Whether more than room on nodes keeps a taker from starting, before anybody leaves for it."""
+        rules = any(is_bound_by_more(cycle.tasks[uid]) for uid in cycle.placed[key])
+        is_limited = cycle.jobs[key].spec.namespace in cycle.snapshot.quotas
+        return rules or is_limited or not is_within_limits(queues, key, [], holds)
+
+    @cache
+    def short_of(key: str, node: str) -> set[int]:
+        """The columns that a taker lacks on a node, or asks for if there is more in its way."""
+        asked = set(cycle.sum_of(cycle.placed[key])) - {PODS}
+        return asked if has_more_in_its_way(key) else _lacks_on_node(cycle, key, node) or asked
+
+    @cache
+    def complete(key: str, action: str) -> bool:
+        """Whether a taker has its minimum before the action."""
         before = takewhile(lambda one: (one.beneficiary, one.action) != (key, action), cycle.evicted.values())
         absent = {one.uid for one in before} | (cycle.bound.keys() if cycle.comes_before_allocate(action) else set())
         have = [task for task in cycle.ready(cycle.jobs[key], evicted=True) if task.uid not in absent]
-        return _lacks_on_nodes(cycle, key), not lacking(cycle.jobs[key], have)
+        return not lacking(cycle.jobs[key], have)
 
     @cache
     def as_one(key: str, action: str) -> bool:
         return _leaves_as_one(cycle, cycle.jobs[key], {action})
 
     for eviction, task in cycle.takings():
-        queues.count(holds, task.uid, -1)
         taker, job, action = cycle.jobs.get(eviction.beneficiary), cycle.jobs.get(task.job), eviction.action
-        if "reclaim" not in action or taker is None or job is None or not cycle.facts.protects(division, action):
+        looked_at = "reclaim" in action and cycle.facts.protects(division, action)
+        short = short_of(taker.key, task.node) if looked_at and taker is not None else set[int]()
+        queues.count(holds, task.uid, -1)
+        if not looked_at or taker is None or job is None:
             continue
-        short, complete = asking(taker.key, action)
         whole, lost, why = as_one(job.key, action), cycle.sum_of([task.uid]), ""
-        keeps = whole or complete or job.spec.preemptibility is Preemptibility.NONE
+        keeps = whole or complete(taker.key, action) or job.spec.preemptibility is Preemptibility.NONE
         for name in queues.path(job.spec.queue):
             if name in queues.path(taker.spec.queue) or not queues.sound(name):
                 break
@@ -71,7 +86,8 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
     """No victim can be left out: what was placed of the job that it leaves for does not fit there without that room.
 
     Or the job's queue lacks it for its limits. Looked at are pods whose place depends on amounts and their own
-    rules for nodes alone. What leaves together with others counts as one.
+    rules for nodes alone. What leaves together with others counts as one. Room for pods with which jobs may grow counts
+    as taken.
     """
     for key, queues, holds in takers_in_turn(cycle):
         placed, victims = cycle.placed[key], cycle.victims[key]
@@ -81,6 +97,9 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
         asked = cycle.sums_on(placed)
         for node, left in room.items():
             subtract(left, asked[node].items())
+            for task in growing(cycle, key):
+                if all(value <= left[column] for column, value in task.shape.request):
+                    subtract(left, task.shape.request)
         fits = all(left[column] >= 0 for node, left in room.items() for column in asked[node])
         for together in units(cycle, victims):
             lost = cycle.sums_on({task.uid: task.node for task in together})
@@ -93,12 +112,26 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
             yield words.leaves_in_vain(names, key) if in_vain else ""
 
 
-def _lacks_on_nodes(cycle: Cycle, key: str) -> set[int]:
-    """The columns that a job lacks where it gets room, while its victims stay; all if it lacks slots for pods alone."""
-    placed, asked, short = cycle.placed[key], cycle.sums_on(cycle.placed[key]), set[int]()
-    for node, room in room_for(cycle, key, asked, ()).items():
-        short |= {column for column, value in asked[node].items() if value > room[column]}
-    return short - {PODS} or set(cycle.sum_of(placed)) - {PODS}
+def growing(cycle: Cycle, key: str) -> list[Task]:
+    """The waiting pods with which jobs may grow until ``reclaim`` ends, up to this job: reports do not tell of them."""
+    takers = (*takewhile(lambda one: one != key, cycle.victims), key)
+    grow = (one for one in takers if any(cycle.evicted[task.uid].action == "reclaim" for task in cycle.victims[one]))
+    tasks = (task for taker in grow if taker in cycle.jobs for task in cycle.jobs[taker].pending.values())
+    return [task for task in tasks if waits(task) and task.uid not in cycle.bound | cycle.reserved]
+
+
+def _lacks_on_node(cycle: Cycle, key: str, node: str) -> set[int]:
+    """The columns that a job lacks on a node while its victims stay; none if it may be slots for pods alone.
+
+    Whether there is more of what was freed before is unknown (``room_for``): none as well if that may be enough.
+    """
+    before = [task.uid for taker in takewhile(lambda one: one != key, cycle.victims) for task in cycle.victims[taker]]
+    asked = cycle.sums_on(cycle.placed[key]).get(node, Sums())
+    least, most = (
+        {column for column in asked if asked[column] > room.get(node, asked)[column]}
+        for room in (room_for(cycle, key, [node], gone) for gone in (before, ()))
+    )
+    return most if least - {PODS} and PODS not in most else set()
 
 
 def _leaves_as_one(cycle: Cycle, job: Job, actions: set[str]) -> bool:

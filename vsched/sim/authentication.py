@@ -16,12 +16,12 @@ from typing import Any
 
 import orjson
 
+from vsched.apimachinery.meta.api_errors import Failure, invalid_named, not_found
+from vsched.apimachinery.meta.field_errors import Causes
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.times import Clock, format_time, utc_now
 from vsched.randomness import secret, uid
-from vsched.sim.store.api_errors import Failure, invalid_named, not_found
-from vsched.sim.store.field_errors import Causes
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store, StoredObject
-from vsched.sim.store.times import Clock, format_time, utc_now
 
 AUDIENCE = "https://kubernetes.default.svc.cluster.local"
 """The default audience of tokens: the API server. It is their issuer, too."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 
+from vsched.apimachinery.meta.kinds import Kind, Obj
 from vsched.sim.store.deletion import DeleteOptions
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author
 from vsched.sim.store.store import Behind, StoredObject, key_of
 from vsched.sim.writer import ObjectWriter, WriteOptions

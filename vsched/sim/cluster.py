@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import yaml
 
+from vsched.apimachinery.manifests.documents import Manifest, read_manifests
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.times import Clock, utc_now
+from vsched.apimachinery.objects import native_groups
 from vsched.errors import BadInput
 from vsched.randomness import secret
 from vsched.sim.api import metrics_apis
@@ -23,23 +27,13 @@ from vsched.sim.api.server import ApiServer, Gate
 from vsched.sim.auth.access import AccessControl
 from vsched.sim.authentication import ADMIN, TokenAuthenticator
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers import (
-    ControllerSettings,
-    Engine,
-    PodIndex,
-    SimulatedPool,
-    UsageMeter,
-    start_engine,
-)
+from vsched.sim.controllers import ControllerSettings, Engine, PodIndex, PoolDescription, UsageMeter, start_engine
 from vsched.sim.fleet.device_file import DeviceFile
 from vsched.sim.fleet.nodes import read_fleet, uniform_fleet
 from vsched.sim.fleet.pools import read_pools
 from vsched.sim.fleet.residents import ResidentLoader, Residents, read_residents
-from vsched.sim.manifests import Manifest, apply_all, read_manifests
-from vsched.sim.objects import native_groups
-from vsched.sim.store.kinds import Obj
+from vsched.sim.manifests import apply_all
 from vsched.sim.store.store import Store
-from vsched.sim.store.times import Clock, utc_now
 from vsched.sim.writer import ObjectWriter
 
 if TYPE_CHECKING:
@@ -77,7 +71,7 @@ class Cluster:
         manifests: Sequence[Obj | Path] = (),
         residents: Sequence[Residents] | Path = (),
         devices: Path | None = None,
-        pools: Sequence[SimulatedPool] | Path = (),
+        pools: Sequence[PoolDescription] | Path = (),
         settings: ClusterSettings | None = None,
         gate: Gate | None = None,
         faults: FaultInjector | None = None,

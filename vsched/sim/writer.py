@@ -6,49 +6,38 @@ patches have their own modules.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vsched.sim.admission import objects as admission
-from vsched.sim.admission.updates import count_generation, is_reset, merge_update
+from vsched.apimachinery.admission import objects as admission
+from vsched.apimachinery.admission.updates import count_generation, is_reset, merge_update
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.api_errors import already_exists, not_found
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.times import Clock, utc_now
+from vsched.apimachinery.objects import crds, defaults
+from vsched.apimachinery.objects.body_decoding import decoded, decoded_patch
+from vsched.apimachinery.writing import (
+    Identities,
+    check_new,
+    check_unversioned,
+    check_update,
+    prepared_new,
+    prepared_update,
+)
 from vsched.sim.apply.patches import json_patch
-from vsched.sim.objects import crds, defaults
-from vsched.sim.objects.body_decoding import decoded, decoded_patch
-from vsched.sim.objects.custom_kinds import CustomKinds
-from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Failure, FieldCause, already_exists, bad_request, invalid, not_found
+from vsched.sim.store.custom_kinds import CustomKinds
 from vsched.sim.store.deletion import Deleted, DeleteOptions, check_options, delete, is_finished_deleting
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author, record_update
 from vsched.sim.store.preconditions import check_target, check_uid, check_version
 from vsched.sim.store.store import Store, StoredObject
-from vsched.sim.store.times import Clock, format_time, utc_now
-from vsched.sim.validation import objects as validation
 from vsched.sim.webhooks import mutating, validating
 from vsched.sim.webhooks.changes import change_of, deletion_of
 from vsched.sim.webhooks.mutating import mutated
 from vsched.sim.webhooks.validating import ReviewedWrite, Reviews, ReviewWanted, wanted
 
-_NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_NAME_SUFFIX_CHARS = 5
-_NAME_BASE_CHARS = 63 - _NAME_SUFFIX_CHARS
-CONFIGURATIONS = (mutating.CONFIGURATIONS, validating.CONFIGURATIONS)
-"""The kinds that say which webhooks there are."""
-_UID_KEPT = ~(0xF000 << 64 | 0xC000 << 48)
-_UID_SET = 0x4000 << 64 | 0x8000 << 48
-"""The bits of a uid that say that it is random (RFC 9562, version 4)."""
 _IDENTITY = ("name", "uid", "creationTimestamp")
-_SERVER_FIELDS = (
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "selfLink",
-    "resourceVersion",
-)
 
 
 class EventLimit(NamedTuple):
@@ -103,26 +92,21 @@ class ObjectWriter:
         self.store = store
         self._events = events or EventLimit()
         self.now = now
-        self._random = random.Random(seed)
+        self._identities = Identities(now, seed)
         self.custom = CustomKinds(store, now)
 
     def create(self, kind: Kind, namespace: str, body: Obj, options: WriteOptions | None = None) -> Obj:
         options = options or WriteOptions()
         obj = decoded(kind, body, options.field_validation, options.warnings, new=True)
         given = obj.get("metadata") or {}
-        obj = self._named(kind, namespace, obj, options.reviews)
-        if crds.is_definition(kind):
-            obj = crds.prepare_definition(obj)
-        if not kind.custom:
-            obj = defaults.default_on_create(kind, obj)
-        elif kind.has_status and "status" in obj:
-            obj = {field: value for field, value in obj.items() if field != "status"}
+        obj = self._identities.named(kind, namespace, obj, options.reviews.identity if options.reviews else None)
+        obj = prepared_new(kind, obj)
         shown = given.get("name") or given.get("generateName") or ""
         obj = admission.admit_create(kind, obj, self.store, name=shown)
         reviewed = options.reviews is not None and self.has_webhooks
         if reviewed:
             obj = self._mutated("CREATE", kind, given.get("name") or "", obj, None, options)
-        self._refuse(kind, obj, self._create_causes(kind, obj))
+        check_new(kind, obj)
         if reviewed:
             self._review("CREATE", kind, given.get("name") or "", obj, None, options)
         charged = admission.charge_quotas(kind, obj, self.store)
@@ -136,9 +120,7 @@ class ObjectWriter:
         # Charged before the object is stored: if its name is taken, the quota stays charged, as in the real server.
         for quota in charged:
             self._store_quota(quota)
-        version = given.get("resourceVersion") or ""
-        if version.isdecimal() and int(version):
-            raise Failure(500, "", "resourceVersion should not be set on objects to be created")
+        check_unversioned(given)
         made = self.store.create(stored, converted, author=self._author(options))
         if stored.storage == "/events":
             self._trim(stored)
@@ -147,7 +129,7 @@ class ObjectWriter:
 
     def create_unchecked(self, kind: Kind, obj: Obj) -> Obj:
         """Stores an object of the server itself, without validation and admission."""
-        return self.store.create(kind, self._named(kind, obj["metadata"].get("namespace", ""), obj))
+        return self.store.create(kind, self._identities.named(kind, obj["metadata"].get("namespace", ""), obj))
 
     def update(
         self,
@@ -267,11 +249,7 @@ class ObjectWriter:
         """The second half of PUT and PATCH: merges what may change into the stored object, and stores it."""
         stored = self._stored_kind(kind)
         old = conversion.to_served(kind, record.obj)
-        obj = merge_update(kind, body, old, subresource)
-        if crds.is_definition(kind):
-            obj = crds.prepare_definition(obj, old)
-        if not kind.custom:
-            obj = defaults.default_on_update(kind, obj, old)
+        obj = prepared_update(kind, merge_update(kind, body, old, subresource), old)
         obj = self._mutated("UPDATE", kind, old["metadata"]["name"], obj, old, options, subresource)
         if subresource != "status":
             obj = count_generation(kind, obj, old)
@@ -280,7 +258,7 @@ class ObjectWriter:
             obj = record_update(kind, obj, old, author)
         if options.permits is not None:
             options.permits(old, obj)
-        self._refuse(kind, obj, self._update_causes(kind, obj, old, subresource))
+        check_update(kind, obj, old, subresource)
         self._review("UPDATE", kind, old["metadata"]["name"], obj, old, options, subresource)
         if options.dry_run:
             return obj
@@ -330,57 +308,3 @@ class ObjectWriter:
         return (
             defaults.default_on_create(kind, patched) if new else defaults.default_on_update(kind, patched, old or {})
         )
-
-    def _named(self, kind: Kind, namespace: str, obj: Obj, reviews: Reviews | None = None) -> Obj:
-        """A new object with its name, namespace, uid, creation time and generation."""
-        given = obj.get("metadata") or {}
-        metadata = {key: value for key, value in given.items() if key not in _SERVER_FIELDS}
-        if kind.namespaced:
-            if metadata.get("namespace", namespace) != namespace:
-                raise bad_request(
-                    "the namespace of the provided object does not match the namespace sent on the request"
-                )
-            metadata["namespace"] = namespace
-        else:
-            metadata.pop("namespace", None)
-        if reviews is not None and reviews.identity:
-            metadata |= reviews.identity
-        else:
-            if not metadata.get("name"):
-                metadata["name"] = self._generated_name(kind, metadata)
-            metadata["uid"] = self._new_uid()
-            metadata["creationTimestamp"] = format_time(self.now())
-        if kind.counts_generation:
-            metadata["generation"] = 1
-        return {**obj, "metadata": metadata}
-
-    def _new_uid(self) -> str:
-        """A random uid, as ``str(uuid4())``, which costs twice as much."""
-        bits = self._random.getrandbits(128) & _UID_KEPT | _UID_SET
-        digits = f"{bits:032x}"
-        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-
-    def _generated_name(self, kind: Kind, metadata: Obj) -> str:
-        base: str = metadata.get("generateName") or ""
-        if not base:
-            cause = FieldCause(
-                "FieldValueRequired", "Required value: name or generateName is required", "metadata.name"
-            )
-            raise invalid(kind, "", [cause])
-        return base[:_NAME_BASE_CHARS] + "".join(self._random.choices(_NAME_ALPHABET, k=_NAME_SUFFIX_CHARS))
-
-    def _create_causes(self, kind: Kind, obj: Obj) -> list[FieldCause]:
-        if kind.custom:
-            return [*validation.validate_create(kind, obj), *crds.validate(kind, obj)]
-        causes = validation.validate_create(kind, obj)
-        return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
-
-    def _update_causes(self, kind: Kind, obj: Obj, old: Obj, subresource: str) -> list[FieldCause]:
-        causes = validation.validate_update(kind, obj, old, subresource)
-        if kind.custom:
-            return [*causes, *crds.validate(kind, obj, old)]
-        return [*causes, *crds.definition_causes(obj)] if crds.is_definition(kind) else causes
-
-    def _refuse(self, kind: Kind, obj: Obj, causes: list[FieldCause]) -> None:
-        if causes:
-            raise invalid(kind, obj["metadata"].get("name", ""), causes)

@@ -12,12 +12,12 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tests.support.shell import KUBECTL, shell
+from vsched.apimachinery.meta.api_errors import Failure
 from vsched.cli import cli
 from vsched.cli.migrate.check.read import PAGE
 from vsched.cli.migrate.check.words import verdicts as verdicts_words
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.requests.request import ApiRequest
-from vsched.sim.store.api_errors import Failure
 
 Obj = dict[str, Any]
 SAMPLE = Path(__file__).parents[3] / "config/migration/volcano.yaml"

@@ -24,7 +24,7 @@ from vsched.lab import words as lab
 from vsched.lab.trace import words
 from vsched.lab.trace.plots import draw, draw_shares, largest_queues
 from vsched.lab.trace.view import FigureLine, as_table, lines_of, title_of
-from vsched.sim.tables.ages import short_duration
+from vsched.model.amounts.durations import short_duration
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
 PHILLY = Path(__file__).parent / "data" / "philly.csv"

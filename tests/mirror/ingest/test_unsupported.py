@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tests.support import builders as make
+from vsched.apimachinery.meta.schema import schema_table
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.queues import queue_of
@@ -24,7 +25,6 @@ from vsched.mirror.wire.pods import Container, PodSpec
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.pods.ignorable import IGNORABLE
 from vsched.model.pods.task import Task
-from vsched.sim.store.schema import schema_table
 
 DONE, NO_MATTER, WAITS, WISH = "done", "of no matter to schedulers", "makes pods wait", "is told to have no effect"
 PVC = {"name": "data", "persistentVolumeClaim": {"claimName": "c"}}
@@ -289,7 +289,8 @@ def test_every_field_of_pods_is_accounted_for(name: str) -> None:
 
 @pytest.mark.parametrize("name", CUSTOM_FIELDS)
 def test_every_field_of_groups_and_queues_is_accounted_for(name: str) -> None:
-    text = resources.files("vsched.sim.objects.definitions").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    definitions = resources.files("vsched.apimachinery.objects.definitions")
+    text = definitions.joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     (definition,) = yaml.safe_load_all(text)
     (version,) = (each for each in definition["spec"]["versions"] if each["storage"])
     spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.sim.api_client import Api, pod
 from tests.support import devices, volumes
-from vsched.sim.store.kinds import KindRegistry
+from vsched.apimachinery.meta.kinds import KindRegistry
 
 Obj = dict[str, Any]
 POD = {"metadata": {"name": "p", "uid": "uid-p"}}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.sim.api_client import CRDS, PODS, SCHEDULING, Api
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import KindRegistry
-from vsched.sim.store.label_selectors import parse_labels
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import KindRegistry
+from vsched.apimachinery.meta.label_selectors import parse_labels
 from vsched.sim.store.selectors import selector_for
 
 REGISTRY = KindRegistry()

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.sim.api_client import APPLY, CRDS, JSON_PATCH, MERGE, PODS, SCHEDULING, STRATEGIC, pod, queue
 from tests.sim.definitions import definition
 from tests.support.examples import examples
+from vsched.apimachinery.meta.api_errors import Failure
 from vsched.sim.api.routes import Router
 from vsched.sim.bootstrap import seed
 from vsched.sim.requests.request import ApiRequest
-from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.store import Store
 from vsched.sim.writer import ObjectWriter
 

@@ -10,9 +10,9 @@ import aiohttp
 import pytest
 
 from tests.sim.api_client import APPLY, JSON_PATCH, MERGE, PODS, SCHEDULING, STRATEGIC, Api, pod, queue
+from vsched.apimachinery.meta.api_errors import too_many_requests
 from vsched.sim.api.server import ApiServer
 from vsched.sim.requests.request import ApiRequest
-from vsched.sim.store.api_errors import too_many_requests
 from vsched.sim.store.store import Store
 from vsched.sim.writer import EventLimit, ObjectWriter
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sim.catalog import KINDS, NODE, POD
+from tests.support.builtin_kinds import KINDS, NODE, POD
+from vsched.apimachinery.meta.api_errors import Failure
 from vsched.sim.apply.patches import json_patch, merge_patch, strategic_merge
-from vsched.sim.store.api_errors import Failure
 
 Obj = dict[str, Any]
 

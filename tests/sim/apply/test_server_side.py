@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.sim.catalog import POD, WIDGET, pod
+from tests.support.builtin_kinds import POD, WIDGET, pod
+from vsched.apimachinery.meta.api_errors import Failure
 from vsched.sim.apply.server_side import apply
-from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.field_ownership import from_fields, owned_paths, path_text, to_fields
 from vsched.sim.store.managed_fields import Author, record_update
 

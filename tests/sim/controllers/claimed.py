@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.sim.builders import pod as bound_pod
 from tests.support import devices as manifests
+from tests.support.workload_objects import pod as bound_pod
+from vsched.apimachinery.meta.times import utc_now
 from vsched.sim.api import subresources
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.sim.store.times import utc_now
 from vsched.sim.writer import WriteOptions
 
 Obj = dict[str, Any]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.sim.builders import NOW, ago, controlled_by, deleting, pod, workload
-from vsched.sim.controllers.actions import After, SetStatus
+from tests.support.workload_objects import NOW, ago, controlled_by, deleting, pod, workload
+from vsched.apimachinery.workloads.actions import After, SetStatus
 from vsched.sim.controllers.disruption_budgets import reconcile
 
 OWNER = workload("ReplicaSet", "rs")

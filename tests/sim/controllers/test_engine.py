@@ -9,15 +9,15 @@ from typing import ClassVar
 
 import pytest
 
-from tests.sim.builders import pod
 from tests.support.waiting import until
+from tests.support.workload_objects import pod
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.workloads.actions import Action, After
 from vsched.sim.bootstrap import seed
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.engine import Engine
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store, key_of
 from vsched.sim.writer import ObjectWriter
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.sim.builders import controlled_by, deleting, pod, workload
-from vsched.sim.controllers.actions import Action, Delete, Update
+from tests.support.workload_objects import controlled_by, deleting, pod, workload
+from vsched.apimachinery.workloads.actions import Action, Delete, Update
 from vsched.sim.controllers.garbage import FOREGROUND, ORPHAN, Dependent, OwnerState, decide
 
 FIRST, SECOND = workload("ReplicaSet", "first"), workload("ReplicaSet", "second")

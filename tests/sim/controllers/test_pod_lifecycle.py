@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.sim.builders import NOW, ago, deleting, pod
-from vsched.sim.controllers.actions import After, Delete, SetStatus
-from vsched.sim.controllers.objects import condition
+from tests.support.workload_objects import NOW, ago, deleting, pod
+from vsched.apimachinery.meta.objects import condition
+from vsched.apimachinery.workloads.actions import After, Delete, SetStatus
 from vsched.sim.controllers.pod_lifecycle import PodHost, PodTimes, next_steps, script_problem
 
 UP = PodHost("172.16.0.1", ready=True)

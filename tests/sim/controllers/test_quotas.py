@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.running import Obj
 from tests.support.waiting import until
+from vsched.apimachinery.meta.api_errors import Failure
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.sim.store.api_errors import Failure
 
 QUICK = ClusterSettings(ControllerSettings(PodTimes(termination=0.02)))
 

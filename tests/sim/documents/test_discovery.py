@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.catalog import WIDGET
+from tests.support.builtin_kinds import WIDGET
+from vsched.apimachinery.meta.kinds import KindRegistry
 from vsched.sim.documents import discovery
-from vsched.sim.store.kinds import KindRegistry
 
 _V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _V2_BETA = _V2.replace("v=v2", "v=v2beta1")

@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.sim.catalog import WIDGET
+from tests.support.builtin_kinds import WIDGET
+from vsched.apimachinery.meta.kinds import KindRegistry
 from vsched.sim.documents import openapi
-from vsched.sim.store.kinds import KindRegistry
 
 Obj = dict[str, Any]
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from vsched.apimachinery.manifests.node_groups import FleetGroup
 from vsched.errors import BadInput
 from vsched.sim.controllers.nodes.node_status import is_node_ready
-from vsched.sim.fleet.nodes import FleetGroup, fleet, read_fleet, uniform_fleet
+from vsched.sim.fleet.nodes import fleet, read_fleet, uniform_fleet
 
 FLEET = """
 - count: 2

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from vsched.cli.cluster.command import POOLS_EXAMPLE
+from vsched.apimachinery.manifests.node_pools import POOL
 from vsched.errors import BadInput
-from vsched.sim.controllers.autoscaling.pools import POOL
+from vsched.sim.command.examples import POOLS_EXAMPLE
 from vsched.sim.fleet.pools import read_pools
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from tests.sim.api_client import CRDS, Api
 from tests.support.kubectl import Kubectl
+from vsched.apimachinery.cel.validation_rules import VARIABLES
+from vsched.apimachinery.objects.crds import shipped_definitions
 from vsched.cel import expressions as cel
 from vsched.model.arbitration.records import ARBITRATOR_GROUP, ARBITRATOR_VERSION
-from vsched.sim.cel.validation_rules import VARIABLES
 from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.sim.objects.crds import shipped_definitions
 from vsched.sim.tables import jsonpath
 
 Obj = dict[str, Any]
@@ -253,7 +253,7 @@ async def test_kubectl_shows_consumers_and_applies_the_files(tmp_path: Path) -> 
         shown = (await kubectl("get", "cons")).splitlines()
         assert shown[0].split() == ["NAME", "PARENT", "RESERVED-CPU", "RESERVED-MEMORY", "ACCEPTED", "AGE"]
         assert shown[1].split()[:4] == ["defaults", "service", "2", "1Gi"]
-        folder = Path(str(resources.files("vsched.sim.objects.definitions")))
+        folder = Path(str(resources.files("vsched.apimachinery.objects.definitions")))
         files = [f"-f={folder / plural}.yaml" for plural in OURS]
         applied = await kubectl("apply", "--server-side", *files)
         assert applied.count("serverside-applied") == 3

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support.kubectl import Kubectl
+from vsched.apimachinery.objects.crds import shipped_definitions
 from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.sim.objects.crds import shipped_definitions
 
 Obj = dict[str, Any]
 OF_EVERY_OBJECT = {"apiVersion", "kind", "metadata"}
@@ -72,7 +72,7 @@ async def test_kubectl_explains_them(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on the PATH")
 async def test_kubectl_applies_the_files_as_they_are(tmp_path: Path) -> None:
-    folder = Path(__file__).parents[3] / "vsched" / "sim" / "objects" / "definitions"
+    folder = Path(__file__).parents[3] / "vsched" / "apimachinery" / "objects" / "definitions"
     async with Cluster(0, settings=ClusterSettings(controllers=None)) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")
         kubectl = Kubectl(tmp_path)

@@ -11,8 +11,8 @@ import pytest
 
 from tests.sim.api_client import Api
 from tests.support.kubectl import Kubectl
+from vsched.apimachinery.objects.crds import shipped_definitions
 from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.sim.objects.crds import shipped_definitions
 
 Obj = dict[str, Any]
 DEFINITIONS = {each["metadata"]["name"]: each for each in shipped_definitions()}

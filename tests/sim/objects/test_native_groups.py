@@ -11,10 +11,10 @@ import pytest
 
 from tests.sim.api_client import PODS, Api, Obj
 from tests.support.waiting import until_answered
+from vsched.apimachinery.objects.native_groups import PROTECTION, VERSIONS, served_versions
 from vsched.errors import BadInput
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.sim.objects.native_groups import PROTECTION, VERSIONS, served_versions
 
 NEWER, OLDER = VERSIONS
 GANG = {"gang": {"minCount": 2}}

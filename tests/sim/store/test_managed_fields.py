@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.sim.catalog import POD, pod
+from tests.support.builtin_kinds import POD, pod
 from tests.support.examples import examples
 from vsched.sim.store.field_ownership import compared, owned_paths, path_text, shape_of, value_at
 from vsched.sim.store.managed_fields import (

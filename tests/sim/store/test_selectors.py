@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import KindRegistry
-from vsched.sim.store.label_selectors import matches_label_selector
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import KindRegistry
+from vsched.apimachinery.meta.label_selectors import matches_label_selector
 from vsched.sim.store.selectors import selector_for
 
 PODS = KindRegistry().resource("pods")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.sim.store.api_errors import Failure
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import KindRegistry
 from vsched.sim.store.history import Behind
-from vsched.sim.store.kinds import KindRegistry
 from vsched.sim.store.store import Store, key_of
 
 Obj = dict[str, Any]

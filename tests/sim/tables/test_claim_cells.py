@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support import devices, volumes
-from vsched.sim.store.kinds import KindRegistry
+from vsched.apimachinery.meta.kinds import KindRegistry
 from vsched.sim.tables.rendering import table
 
 Obj = dict[str, Any]

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.sim.catalog import KINDS, NODE, POD, WIDGET, pod
-from vsched.sim.objects.field_decoding import conform
-from vsched.sim.store.kinds import Kind
-from vsched.sim.store.times import format_time
+from tests.support.builtin_kinds import KINDS, NODE, POD, WIDGET, pod
+from vsched.apimachinery.meta.kinds import Kind
+from vsched.apimachinery.meta.times import format_time
+from vsched.apimachinery.objects.field_decoding import conform
+from vsched.model.amounts.durations import short_duration
 from vsched.sim.tables import jsonpath
-from vsched.sim.tables.ages import age_of, short_duration
+from vsched.sim.tables.ages import age_of
 from vsched.sim.tables.rendering import partial, table
 
 Obj = dict[str, Any]

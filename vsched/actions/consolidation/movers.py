@@ -10,11 +10,13 @@ import msgspec
 import numpy as np
 
 from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.units import unit_of
 from vsched.framework.session import Session
 from vsched.framework.surplus import Surplus, protected_by
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Ints, Mask
+from vsched.model.plan import CONSOLIDATE
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -210,12 +212,22 @@ class Movers:
         tasks = unit_of(view, rows) if view.spec.leaves_whole else [(task, rows[task.node])]
         if tasks is None or not all(one is task or self._row_of(one) is not None for one, _ in tasks):
             return None
-        if not all(self._could_be_elsewhere(one, row) for one, row in tasks):
+        if not all(self._could_be_elsewhere(view, one, row) for one, row in tasks):
             return None
         return Mover(view, tuple(tasks), self._cost(view, [one for one, _ in tasks]))
 
-    def _could_be_elsewhere(self, task: Task, row: int) -> bool:
-        """Whether another node has room for a pod like it now, as the session began."""
+    def _could_be_elsewhere(self, view: JobView, task: Task, row: int) -> bool:
+        """Whether another node has room for a pod like it now, as the session began.
+
+        With claims, this is asked as if it had left: what was made for it is made again for its successor.
+        """
+        if task.claims is None:
+            return self._has_another(task, row)
+        with self._session.statement() as statement:
+            statement.evict(view, task, row, EvictionCause(CONSOLIDATE, ""))
+            return self._has_another(task, row)
+
+    def _has_another(self, task: Task, row: int) -> bool:
         selection = self._session.node_selection
         successor = successor_of(task)
         kind = selection.kind(successor), self._session.snapshot.jobs[task.job].spec.queue

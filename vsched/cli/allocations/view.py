@@ -16,8 +16,8 @@ from vsched.cli.show.columns import USUAL, TableColumn, named, ranks, table_of, 
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.kube.times import time_stamp
 from vsched.model.amounts.counted import CLAIMS, Counted, counted_scale, format_counted, summed
+from vsched.model.amounts.durations import short_duration
 from vsched.model.arbitration.records import ArbitrationCondition
-from vsched.sim.tables.ages import short_duration
 
 Document = dict[str, Any]
 Row = tuple[int, AllocationShare]

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from vsched.apimachinery.meta.times import parse_time
 from vsched.cli.ask.cluster import ClusterFlags, Obj, objects_of, with_client
 from vsched.cli.ask.daemon import ask_daemon, decoded, page_of, target_beside
 from vsched.cli.ask.errors import Unknown
@@ -22,7 +23,6 @@ from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.mirror.wire.base import Metadata
 from vsched.model.jobs.native import keys_named
 from vsched.model.pods.status import Phase
-from vsched.sim.store.times import parse_time
 from vsched.web.overview.document import JobRow
 
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from vsched.cli.show.drawing import Look
 from vsched.cli.show.places import places_table
 from vsched.explain.records import Explanation
 from vsched.kube.times import time_stamp
+from vsched.model.amounts.durations import short_duration
 from vsched.model.pods.status import Phase
-from vsched.sim.tables.ages import short_duration
 
 Document = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """An API server on paper: what the cluster's would make of objects, and its controllers of workloads. Nothing is sent.
 
-The embedded cluster's own rules, on a store of its own: definitions are checked, defaults and priorities filled in,
+The rules of an API server, on a store of its own: objects are checked, defaults and priorities filled in,
 and workloads become pods. Uids and names are drawn from a seed: the same input makes the same objects.
 """
 
@@ -10,6 +10,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from vsched.apimachinery.admission.objects import admit_create, charge_quotas
+from vsched.apimachinery.admission.updates import merge_update
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.objects import controller_uid
+from vsched.apimachinery.objects import native_groups
+from vsched.apimachinery.objects.body_decoding import decoded, decoded_patch
+from vsched.apimachinery.objects.crds import foreign_definitions, kinds_of, prepare_definition, shipped_definitions
+from vsched.apimachinery.objects.system import NAMESPACES, system_priority_classes
+from vsched.apimachinery.workloads import daemon_sets, deployments, job_groups, jobs, replica_sets, stateful_sets
+from vsched.apimachinery.workloads.actions import Action, Create
+from vsched.apimachinery.writing import (
+    Identities,
+    check_new,
+    check_unversioned,
+    check_update,
+    prepared_new,
+    prepared_update,
+)
+from vsched.cli.plan.paper_store import PaperStore
 from vsched.cli.plan.told import MOST_PODS, WORKLOADS
 from vsched.cli.plan.words import objects as words
 from vsched.errors import BadInput
@@ -19,29 +40,12 @@ from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.native import OLDEST_VERSION
 from vsched.model.queues.queue import PriorityClass
 from vsched.model.queues.quota import Quota
-from vsched.sim import bootstrap
-from vsched.sim.client import LocalClient
-from vsched.sim.controllers import JobTimes
-from vsched.sim.controllers.actions import Action, Create
-from vsched.sim.controllers.objects import controller_uid
-from vsched.sim.controllers.workloads import (
-    daemon_sets,
-    deployments,
-    job_groups,
-    jobs,
-    replica_sets,
-    stateful_sets,
-)
-from vsched.sim.objects import native_groups
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.store import Store
-from vsched.sim.writer import ObjectWriter
 
 SEED = 7
 NEWEST_VERSION = "v1beta1"
 _FORBIDDEN, _CONFLICT = 403, 409
 _SETS, _CLAIMS = "apps/replicasets", "persistentvolumeclaims"
+_CLASSES, _QUOTAS = "scheduling.k8s.io/priorityclasses", "resourcequotas"
 
 
 class Made(NamedTuple):
@@ -75,38 +79,40 @@ class PaperServer:
     ) -> None:
         """``group_version`` is the version of Kubernetes' own PodGroups that its controller of Jobs makes."""
         self._now = datetime.fromtimestamp(now, UTC)
-        self._store = Store()
+        self._store = PaperStore()
         native_groups.serve(self._store.registry, native_groups.VERSIONS)
+        for definition in (*shipped_definitions(), *foreign_definitions()):
+            for kind in kinds_of(prepare_definition(definition)):
+                self._store.registry.add(kind)
         self._group_version = f"{native_groups.GROUP}/{group_version}"
-        self._writer = ObjectWriter(self._store, now=lambda: self._now, seed=SEED)
-        self._client = LocalClient(self._writer)
-        bootstrap.seed(self._writer)
-        for node in nodes:
-            self._writer.create_unchecked(self._client.kind("nodes"), node)
-        for name in namespaces:
+        self._identities = Identities(lambda: self._now, SEED)
+        for name in (*NAMESPACES, *namespaces):
             self.ensure_namespace(name)
+        for priority_class in system_priority_classes():
+            self._put(_CLASSES, priority_class)
+        for node in nodes:
+            self._put("nodes", node)
         for found in classes.values():
             self._ensure_class(found)
         for name, limits in quotas.items():
             self.ensure_namespace(name)
             for quota in limits:
-                self._writer.create_unchecked(self._client.kind("resourcequotas"), _quota(name, quota))
+                self._put(_QUOTAS, _quota(name, quota))
 
     def ensure_namespace(self, name: str) -> bool:
         """Have a namespace of this name; False where there was one."""
-        kind = self._client.kind("namespaces")
         if self.has_namespace(name):
             return False
-        self._writer.create_unchecked(kind, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        self._put("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         return True
 
     def has_namespace(self, name: str) -> bool:
         """Whether there is a namespace of this name."""
-        return self._store.get(self._client.kind("namespaces"), "", name) is not None
+        return self._store.find("namespaces", "", name) is not None
 
     def quotas(self, namespace: str) -> list[Obj]:
         """The quotas of a namespace, with what was made here charged to them."""
-        return self._client.list("resourcequotas", namespace)
+        return self._store.objects(_QUOTAS, namespace)
 
     def served(self, manifest: Obj) -> list[str]:
         """The versions in which a kind of this name and group is served."""
@@ -126,7 +132,7 @@ class PaperServer:
         """A new object with everything that is made of it; raises the server's Failure, and BadInput where that is too
         much.
         """
-        stored = self._writer.create(kind, manifest["metadata"].get("namespace", ""), manifest)
+        stored = self._create(kind, manifest)
         spec = stored.get("spec") or {}
         pods = max(spec.get("replicas") or 0, spec.get("parallelism") or 0)
         if kind.kind in WORKLOADS and pods > MOST_PODS:
@@ -144,10 +150,10 @@ class PaperServer:
 
     def create_pods(self, owner: Obj, pods: Iterable[Obj]) -> Made:
         """The pods that an operator makes of an object, as many as quotas let it; raises the server's Failure."""
-        kind, made = self._client.kind("pods"), list[Obj]()
+        kind, made = self._store.registry.resource("pods"), list[Obj]()
         for pod in pods:
             try:
-                made.append(self._writer.create(kind, pod["metadata"]["namespace"], pod))
+                made.append(self._create(kind, pod))
             except Failure as failure:
                 if failure.code != _FORBIDDEN:
                     raise
@@ -161,26 +167,43 @@ class PaperServer:
         """
         kind = self.kind_of(before)
         assert kind is not None, before["kind"]
-        namespace, name = before["metadata"].get("namespace", ""), before["metadata"]["name"]
-        record = self._store.get(kind, namespace, name)
-        if record is None:
-            self._writer.create_unchecked(kind, before)
-        else:
-            self._store.replace(kind, {**before, "metadata": record.obj["metadata"]}, record)
-        return self._writer.change(kind, namespace, name, change, subresource=subresource)
+        before = self._store.put(kind, self._identities.named(kind, before["metadata"].get("namespace", ""), before))
+        wanted = decoded_patch(kind, change(before), "Warn", [])
+        after = prepared_update(kind, merge_update(kind, wanted, before, subresource), before)
+        check_update(kind, after, before, subresource)
+        return self._store.put(kind, after)
+
+    def _put(self, resource: str, obj: Obj) -> None:
+        """Have an object, without any checks."""
+        kind = self._store.registry.resource(resource)
+        self._store.put(kind, self._identities.named(kind, obj["metadata"].get("namespace", ""), obj))
+
+    def _create(self, kind: Kind, body: Obj) -> Obj:
+        """A new object, with all that a server adds and checks; raises Failure."""
+        obj = decoded(kind, body, "Warn", [], new=True)
+        given = obj.get("metadata") or {}
+        obj = prepared_new(kind, self._identities.named(kind, given.get("namespace", ""), obj))
+        obj = admit_create(kind, obj, self._store, name=given.get("name") or given.get("generateName") or "")
+        check_new(kind, obj)
+        for quota in charge_quotas(kind, obj, self._store):
+            self._store.put(self._store.registry.resource(_QUOTAS), quota)
+        check_unversioned(given)
+        stored = self._store.registry.stored(kind)
+        return conversion.to_served(kind, self._store.create(stored, conversion.to_stored(kind, stored, obj)))
 
     def _ensure_class(self, found: PriorityClass) -> None:
-        kind = self._client.kind("scheduling.k8s.io/priorityclasses")
-        if self._store.get(kind, "", found.name) is None:
-            obj = {
-                "apiVersion": kind.api_version,
-                "kind": kind.kind,
-                "metadata": {"name": found.name},
-                "value": found.value,
-                "globalDefault": found.is_default,
-                "preemptionPolicy": "PreemptLowerPriority" if found.preempts else "Never",
-            }
-            self._writer.create_unchecked(kind, obj)
+        if self._store.find(_CLASSES, "", found.name) is None:
+            self._put(
+                _CLASSES,
+                {
+                    "apiVersion": "scheduling.k8s.io/v1",
+                    "kind": "PriorityClass",
+                    "metadata": {"name": found.name},
+                    "value": found.value,
+                    "globalDefault": found.is_default,
+                    "preemptionPolicy": "PreemptLowerPriority" if found.preempts else "Never",
+                },
+            )
 
     # What controllers make of workloads
 
@@ -188,7 +211,7 @@ class PaperServer:
         """An object that a controller makes; it tries again where a name that was drawn is taken, as clients do."""
         while True:
             try:
-                return self._client.create(resource, obj)
+                return self._create(self._store.registry.resource(resource), obj)
             except Failure as failure:
                 if failure.code != _CONFLICT or obj["metadata"].get("name"):
                     raise
@@ -214,7 +237,7 @@ class PaperServer:
             (wanted,) = (each for each in actions if isinstance(each, Create))
             kind = self._store.registry.of(self._group_version, wanted.obj["kind"])
             assert kind is not None, self._group_version
-            made.append(self._writer.create(kind, wanted.obj["metadata"]["namespace"], wanted.obj))
+            made.append(self._create(kind, wanted.obj))
         yield from made
         name = job_groups.group_name(job)
         yield from self._grown(lambda pods: job_groups.joined(self._next_pods(job, pods), name), job, "pods")
@@ -244,9 +267,9 @@ class PaperServer:
                 spec = {**workload["spec"], "podManagementPolicy": "Parallel"}
                 return stateful_sets.reconcile({**workload, "spec": spec}, pods, {}, self._now)
             case "DaemonSet":
-                return daemon_sets.reconcile(workload, pods, self._client.list("nodes"), self._now)
+                return daemon_sets.reconcile(workload, pods, self._store.objects("nodes"), self._now)
             case _:
-                return jobs.reconcile(workload, pods, self._now, JobTimes())
+                return jobs.reconcile(workload, pods, self._now, jobs.JobTimes())
 
 
 def _quota(namespace: str, quota: Quota) -> Obj:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from vsched.apimachinery.meta.api_errors import Failure
 from vsched.cli.plan.trial import PlanTrial, instead
 from vsched.cli.plan.words import flags as words
 from vsched.errors import BadInput, BadObject, BadQuantity
 from vsched.mirror.whatif.nodes import cordon
 from vsched.model.amounts.resources import is_schedulable, parse_amount
 from vsched.model.queues.queue import CLOSED, CLOSING, OPEN
-from vsched.sim.store.api_errors import Failure
 
 Manifest = dict[str, Any]
 

@@ -6,6 +6,9 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from vsched.apimachinery.manifests.documents import FIRST_KINDS
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Kind
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, claims_for, missing_templates
 from vsched.cli.plan.operators import operated_at, operator_kind
 from vsched.cli.plan.server import Made
@@ -19,9 +22,6 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
 from vsched.mirror.wire.manifests import STDIN, Origin, made_up_uid, read, with_names
 from vsched.model.jobs.native import API_GROUP, native_key, title_of
-from vsched.sim.manifests import FIRST_KINDS
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import Kind
 
 Manifest = dict[str, Any]
 DEFAULT_SCHEDULER = "default-scheduler"

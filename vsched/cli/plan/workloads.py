@@ -211,7 +211,7 @@ class _Maker:
 
 def _tried(origin: Origin, create: Callable[[], Made]) -> Made:
     """What was made; raises BadInput where the API server would refuse it."""
-    from vsched.sim.store.api_errors import Failure
+    from vsched.apimachinery.meta.api_errors import Failure
 
     try:
         return create()

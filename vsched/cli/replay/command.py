@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from click.core import ParameterSource
 from vsched.cli.replay import words
 from vsched.cli.replay.trace_options import trace_options
 from vsched.cli.show.output import Output, output_flags_of
+from vsched.cli.wings import load
 
 EPILOG = """\b
 Examples:
@@ -104,12 +104,12 @@ def _replay_trace(files: tuple[Path, ...], output: Output, asked: dict[str, Any]
         if useless := _given({"seeds"}):
             raise click.UsageError(words.only_with_fill(useless))
         asked = {name: value for name, value in asked.items() if name not in ("fill", "seeds")}
-        import_module("vsched.lab.trace.command").replay_trace(files, output, **asked)
+        load("vsched.lab.trace.command", "replay --trace").replay_trace(files, output, **asked)
         return
     if useless := _given(asked.keys() - FILL_FLAGS):
         raise click.UsageError(words.not_with_fill(useless))
     asked = {name: value for name, value in asked.items() if name in FILL_FLAGS}
-    import_module("vsched.lab.fill.command").fill_test(files, output, **asked)
+    load("vsched.lab.fill.command", "replay --fill").fill_test(files, output, **asked)
 
 
 def _replay_kueue(kueue: Path, files: tuple[Path, ...], output: Output, asked: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ def _replay_kueue(kueue: Path, files: tuple[Path, ...], output: Output, asked: d
     if useless := _given(("trace", "config", "cycles", "profile", *(asked.keys() - KUEUE_FLAGS))):
         raise click.UsageError(words.not_with_kueue(useless))
     known = {name: asked[name] for name in KUEUE_FLAGS}
-    import_module("vsched.lab.kueue.command").replay_kueue(kueue, output, **known)
+    load("vsched.lab.kueue.command", "replay --kueue").replay_kueue(kueue, output, **known)
 
 
 def _given(names: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from vsched.cli.show.drawing import Look, bar, short
 from vsched.cli.top import words
 from vsched.cli.top.document import in_order
 from vsched.cli.usage.nodes import by_name, node_table
-from vsched.sim.tables.ages import short_duration
+from vsched.model.amounts.durations import short_duration
 from vsched.web.overview.document import JobRow, NamespaceRow, Overview, QueueRow, SessionRow
 
 TABS = ("all", "queues", "namespaces", "jobs", "nodes", "sessions")

@@ -14,7 +14,7 @@ from vsched.cli.top import words
 from vsched.cli.top.tables import SHOWN, TABS, Screen, body
 from vsched.cli.usage.nodes import by_name
 from vsched.framework.words.lists import counted
-from vsched.sim.tables.ages import short_duration
+from vsched.model.amounts.durations import short_duration
 from vsched.web.overview.document import Overview, SessionRow
 from vsched.web.snapshots import STOPPING, idle_of
 

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from vsched.cel.devices import DeviceExpression, DeviceView, attribute_version, device_expression
-from vsched.cel.expressions import NotCompiled, NotEvaluated
+from vsched.cel.errors import NotCompiled, NotEvaluated
 from vsched.kernels.devices.capacity import consumption, times
 from vsched.kernels.devices.inventory import Inventory, too_large
 from vsched.kernels.devices.models import Kinds, kinds

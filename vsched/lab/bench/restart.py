@@ -20,6 +20,7 @@ import click
 import orjson
 from rich.table import Table
 
+from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.daemon.words.log import CACHE_SYNCED
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
@@ -32,7 +33,6 @@ from vsched.lab.children import Child, ClusterChild, beside, child, cpu_seconds,
 from vsched.lab.gangs import create, single_pod
 from vsched.lab.outcomes import spread_ms
 from vsched.lab.sender import Sender
-from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.sample_gangs import SHAPES
 from vsched.together import run_fast
 

@@ -17,6 +17,8 @@ import numpy as np
 import yaml
 from rich.table import Table
 
+from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.lab.bench.report import json_option, print_result, side_by_side
@@ -27,9 +29,7 @@ from vsched.lab.outcomes import PodOutcomes, pod_watch
 from vsched.lab.sender import Sender
 from vsched.sim.api.metrics_apis import RESOLUTION_SECONDS
 from vsched.sim.controllers.pod_usage import CPU_USAGE, MEMORY_USAGE
-from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.sample_gangs import gang
-from vsched.sim.store.kinds import Obj
 from vsched.together import run_fast
 
 EPILOG = """\b

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf
 
+from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.lab.gangs import as_gang, single_pod
 from vsched.lab.outcomes import SubmittedGang
 from vsched.lab.sender import Obj
 from vsched.mirror.ingest.weights import NAMESPACE_WEIGHT
-from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.sim.fleet.sample_gangs import DEFAULT_GANG_SIZES, SHAPES, gang
 
 NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])

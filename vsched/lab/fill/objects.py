@@ -10,13 +10,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.lab.fill.machines import MachineTable
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
 from vsched.lab.trace.objects import DEFAULT_QUEUE, node_object, offering, pod_object
 from vsched.lab.trace.vgpus import IDS, devices_of, vgpu_node_object, vgpu_pod_object
 from vsched.model.plan import Bind
 from vsched.sim.controllers.nodes.kubelet import Addresses
-from vsched.sim.store.kinds import Obj
 
 SCHEDULER = "vsched"
 START = datetime(2026, 1, 1, tzinfo=UTC)

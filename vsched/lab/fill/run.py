@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.daemon.system.tuning import listed
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
@@ -33,7 +34,6 @@ from vsched.model.memo import Memo
 from vsched.model.plan import Bind
 from vsched.settings import default_settings, load_file
 from vsched.settings.installed import registry
-from vsched.sim.store.kinds import Obj
 
 TELL_SECONDS = 5.0
 SECONDS_APART = 15.0

@@ -40,9 +40,9 @@ from vsched.lab.trace.load import (
 from vsched.lab.trace.processes import ReplayProcess, Say, side_by_side
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
 from vsched.log import LogFormat, configure
+from vsched.model.amounts.durations import short_duration
 from vsched.settings import load_file
 from vsched.settings.installed import registry
-from vsched.sim.tables.ages import short_duration
 from vsched.together import first_error, run_fast
 
 BUILT_IN = "default"

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.workloads.actions import SetStatus
 from vsched.clock import Clock
 from vsched.lab.trace.devices import NodeGpus
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
@@ -28,11 +30,10 @@ from vsched.lab.trace.objects import (
 )
 from vsched.lab.trace.vgpus import IDS, devices_of, vgpu_group_object, vgpu_node_object, vgpu_pod_object
 from vsched.sim.cluster import Cluster, ClusterSettings
-from vsched.sim.controllers.actions import SetStatus, perform
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.controllers.nodes.node_status import address_of
+from vsched.sim.controllers.performing import perform
 from vsched.sim.controllers.pod_lifecycle import running_status
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Event, Subscription
 
 PODGROUPS = "scheduling.volcano.sh/podgroups"

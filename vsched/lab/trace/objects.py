@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.lab.trace.files import WHOLE_GPU, TraceGang, TraceNode, TracePod
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.ingest.implicit import GROUP_NAME
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.controllers.nodes.node_status import ready_status
-from vsched.sim.store.kinds import Obj
 
 GPU, GPU_MILLI = "nvidia.com/gpu", "vsched.io/gpu-milli"
 GPU_MODEL = "vsched.io/gpu-model"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.errors import VschedError
 from vsched.framework.policy import Policy
 from vsched.lab.trace import words
@@ -18,7 +19,6 @@ from vsched.mirror.ingest.deviceshare import HANDSHAKE, REGISTER, USE_TYPE
 from vsched.model.deviceshare.records import ASSIGNED, VGPU_CORES, VGPU_NUMBER, DeviceKind
 from vsched.plugins.deviceshare import DeviceShare, DeviceShareArgs
 from vsched.sim.controllers.nodes.kubelet import Addresses
-from vsched.sim.store.kinds import Obj
 
 IDS = ASSIGNED[DeviceKind.VGPU]
 MILLI_A_CORE = 10

@@ -11,7 +11,7 @@ from rich.table import Table
 from vsched.cli.show.drawing import count_text
 from vsched.cli.show.output import console_for
 from vsched.lab.trace import words
-from vsched.sim.tables.ages import short_duration
+from vsched.model.amounts.durations import short_duration
 
 Document = dict[str, Any]
 Shown = Callable[[float], str]

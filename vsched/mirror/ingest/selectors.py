@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from vsched.cel.devices import device_expression
-from vsched.cel.expressions import NotCompiled
+from vsched.cel.errors import NotCompiled
 from vsched.model.claims.devices import ClaimSpec, DeviceSelector
 
 REMARKS_MAX = 3

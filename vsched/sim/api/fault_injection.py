@@ -7,11 +7,11 @@ from functools import partial
 
 import orjson
 
+from vsched.apimachinery.meta.api_errors import MODIFIED, Failure, expired, internal, too_many_requests
 from vsched.sim.api.fault_plan import Fault, FaultKind
 from vsched.sim.requests.answers import Send, Stream
 from vsched.sim.requests.attributes import attributes_of
 from vsched.sim.requests.request import ApiRequest
-from vsched.sim.store.api_errors import MODIFIED, Failure, expired, internal, too_many_requests
 
 _HALF_EVENT = b'{"type":"MODIFIED","object":{"kind":'
 _INJECTED = "a fault that was asked for"

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from vsched.apimachinery.manifests.documents import read_documents
 from vsched.errors import BadInput, why_unreadable
-from vsched.sim.manifests import read_documents
 from vsched.sim.requests.attributes import Attributes, attributes_of
 from vsched.sim.requests.request import ApiRequest
 

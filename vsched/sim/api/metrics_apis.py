@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from vsched.apimachinery.meta.api_errors import Failure, method_not_allowed, not_found, unknown_path
+from vsched.apimachinery.meta.kinds import Kind, KindRegistry, Obj, Subresource
+from vsched.apimachinery.meta.times import format_time
 from vsched.cel.quantities import canonical
 from vsched.sim.requests.answers import ServerAnswer
 from vsched.sim.requests.reads import list_objects
 from vsched.sim.requests.request import ApiRequest, Path
-from vsched.sim.store.api_errors import Failure, method_not_allowed, not_found, unknown_path
-from vsched.sim.store.kinds import Kind, KindRegistry, Obj, Subresource
 from vsched.sim.store.store import Store, key_of
-from vsched.sim.store.times import format_time
 
 if TYPE_CHECKING:
     from vsched.sim.controllers.nodes.usage_meter import Measured, UsageMeter

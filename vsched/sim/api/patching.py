@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vsched.apimachinery.meta.api_errors import (
+    Failure,
+    FieldCause,
+    bad_request,
+    invalid_options,
+    unsupported_media_type,
+)
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.objects import request_bodies
 from vsched.sim.apply import patches
-from vsched.sim.objects import request_bodies
 from vsched.sim.requests.request import ApiRequest, media_type, read_patch
-from vsched.sim.store.api_errors import Failure, FieldCause, bad_request, invalid_options, unsupported_media_type
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import with_entries
 from vsched.sim.store.store import StoredObject
 from vsched.sim.writer import ObjectWriter, WriteOutcome

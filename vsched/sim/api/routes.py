@@ -7,14 +7,24 @@ from functools import partial
 
 import orjson
 
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.api_errors import (
+    Failure,
+    method_not_allowed,
+    not_found,
+    success,
+    too_many_requests,
+    unknown_path,
+)
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.objects import request_bodies
+from vsched.apimachinery.objects.body_decoding import decoded
 from vsched.sim.api import patching, subresources
 from vsched.sim.api.metrics_apis import GROUPS, MetricsApis
 from vsched.sim.api.watches import BOOKMARK_SECONDS, WatchRequest, open_watch, run_watch
 from vsched.sim.auth.access import AccessControl
 from vsched.sim.authentication import TokenAuthenticator
 from vsched.sim.documents.non_resource import Documents
-from vsched.sim.objects import request_bodies
-from vsched.sim.objects.body_decoding import decoded
 from vsched.sim.requests.answers import Send, ServerAnswer, Stream, text
 from vsched.sim.requests.reads import ObjectList, list_objects, object_bytes, read_object
 from vsched.sim.requests.request import (
@@ -26,18 +36,8 @@ from vsched.sim.requests.request import (
     read_delete_options,
     read_patch,
 )
-from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import (
-    Failure,
-    method_not_allowed,
-    not_found,
-    success,
-    too_many_requests,
-    unknown_path,
-)
 from vsched.sim.store.deletion import ORPHAN_WARNING, warns_of_orphans
 from vsched.sim.store.deletion import answer as deletion_answer
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import with_entries
 from vsched.sim.store.preconditions import check_target
 from vsched.sim.store.store import StoredObject
@@ -50,7 +50,7 @@ _CREATED = orjson.dumps(success(201))
 _BINDING = ("", "v1", "Binding")
 _EVICTION = ("policy", "v1", "Eviction")
 _SCALE = ("autoscaling", "v1", "Scale")
-_PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize", "approval"})
+_PARTS = frozenset({"status", "finalize", "ephemeralcontainers", "resize"})
 """Subresources that are read and written in the form of their object."""
 
 

@@ -17,6 +17,8 @@ from functools import lru_cache, partial
 import orjson
 import yaml
 
+from vsched.apimachinery.meta.api_errors import MODIFIED, Failure, FutureVersion, internal, too_large
+from vsched.apimachinery.meta.times import Clock, utc_now
 from vsched.clock import monotonic
 from vsched.errors import BadInput
 from vsched.sim.api import fault_injection
@@ -34,9 +36,7 @@ from vsched.sim.http.reader import Request
 from vsched.sim.http.server import HttpServer
 from vsched.sim.requests.answers import ServerAnswer, Stream
 from vsched.sim.requests.request import MAX_BODY_BYTES, ApiRequest, parse_query
-from vsched.sim.store.api_errors import MODIFIED, Failure, FutureVersion, internal, too_large
 from vsched.sim.store.store import Store
-from vsched.sim.store.times import Clock, utc_now
 from vsched.sim.webhooks.calls import WebhookCaller
 from vsched.sim.webhooks.validating import ReviewWanted
 from vsched.sim.writer import ObjectWriter

@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from vsched.sim.admission import eviction
-from vsched.sim.admission.objects import check_open
-from vsched.sim.admission.pod import topology_labels
-from vsched.sim.objects import request_bodies
-from vsched.sim.objects.body_decoding import decoded
+from vsched.apimachinery.admission.objects import check_open
+from vsched.apimachinery.admission.pod import topology_labels
+from vsched.apimachinery.meta.api_errors import Failure, bad_request, conflict, not_found, storage_conflict
+from vsched.apimachinery.meta.conditions import with_condition
+from vsched.apimachinery.meta.field_errors import Causes
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.label_selectors import label_selector_text
+from vsched.apimachinery.objects import request_bodies
+from vsched.apimachinery.objects.body_decoding import decoded
 from vsched.sim.requests.request import ApiRequest
-from vsched.sim.store.api_errors import Failure, bad_request, conflict, not_found, storage_conflict
-from vsched.sim.store.conditions import with_condition
+from vsched.sim.store import eviction
 from vsched.sim.store.deletion import DeleteOptions
-from vsched.sim.store.field_errors import Causes
-from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.label_selectors import label_selector_text
 from vsched.sim.store.store import Store
 from vsched.sim.writer import WriteOptions
 

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 import orjson
 
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.api_errors import Failure, expired
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.times import Clock
+from vsched.apimachinery.objects.field_decoding import empty_fields
 from vsched.clock import monotonic
 from vsched.randomness import uniform
-from vsched.sim.objects.field_decoding import empty_fields
 from vsched.sim.requests.list_options import check_list_options, check_watch_options, is_version, not_a_version
 from vsched.sim.requests.reads import check_selectors, request_selector
 from vsched.sim.requests.request import ApiRequest, Form, include_object
-from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Failure, expired
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.selectors import ObjectSelector
 from vsched.sim.store.store import Behind, Event, Store, StoredObject, Subscription, key_of
-from vsched.sim.store.times import Clock
 from vsched.sim.tables import rendering as tables
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"

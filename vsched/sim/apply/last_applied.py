@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import orjson
 
+from vsched.apimachinery.meta.kinds import Kind, Obj
 from vsched.sim.store.field_ownership import Path, owned_paths, shape_of, value_at
-from vsched.sim.store.kinds import Kind, Obj
 
 KUBECTL = "kubectl"
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"

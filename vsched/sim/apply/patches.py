@@ -9,11 +9,11 @@ from typing import Any
 
 import jsonpatch
 
+from vsched.apimachinery.meta.api_errors import Failure, bad_request, unprocessable
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.objects.scalar_decoding import json_type
 from vsched.sim.apply.server_side import apply
 from vsched.sim.apply.strategic import strategic_merge
-from vsched.sim.objects.scalar_decoding import json_type
-from vsched.sim.store.api_errors import Failure, bad_request, unprocessable
-from vsched.sim.store.kinds import Obj
 
 __all__ = ["apply", "json_patch", "merge_patch", "strategic_merge"]
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import orjson
 
+from vsched.apimachinery.meta.api_errors import Failure, bad_request
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.times import format_time, utc_now
+from vsched.apimachinery.objects.field_decoding import unknown_fields
 from vsched.sim.apply import last_applied
-from vsched.sim.objects.field_decoding import unknown_fields
-from vsched.sim.store.api_errors import Failure, bad_request
 from vsched.sim.store.field_ownership import (
     Path,
     ValueSchema,
@@ -23,9 +25,7 @@ from vsched.sim.store.field_ownership import (
     value_at,
     value_step,
 )
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import Author, FieldOwners, Manager, entries_of, with_entries
-from vsched.sim.store.times import format_time, utc_now
 
 _BEFORE = "before-first-apply"
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vsched.sim.objects.scalar_decoding import json_type
-from vsched.sim.store.api_errors import Failure, bad_request
-from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.schema import SchemaField, Type, schema_table
+from vsched.apimachinery.meta.api_errors import Failure, bad_request
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.schema import SchemaField, Type, schema_table
+from vsched.apimachinery.objects.scalar_decoding import json_type
 
 _PATCH = "$patch"
 _RETAIN = "$retainKeys"

@@ -8,6 +8,10 @@ from functools import partial
 
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from vsched.apimachinery.meta.api_errors import internal, invalid
+from vsched.apimachinery.meta.field_errors import Causes
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.objects.body_decoding import decoded
 from vsched.sim.auth.rbac import ALL, Authorizer, Given, forbidden
 from vsched.sim.authentication import (
     ANONYMOUS,
@@ -19,12 +23,8 @@ from vsched.sim.authentication import (
     account_of,
     account_user,
 )
-from vsched.sim.objects.body_decoding import decoded
 from vsched.sim.requests.attributes import Attributes, attributes_of
 from vsched.sim.requests.request import ApiRequest, Path
-from vsched.sim.store.api_errors import internal, invalid
-from vsched.sim.store.field_errors import Causes
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
 
 _CLAIM_STATUS = ("resource.k8s.io", "resourceclaims/status")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.auth.rbac import ALL, GROUP
 from vsched.sim.authentication import AUTHENTICATED, MASTERS, UNAUTHENTICATED
-from vsched.sim.store.kinds import Obj
 from vsched.sim.writer import ObjectWriter
 
 _API_VERSION = f"{GROUP}/v1"

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.label_selectors import matches_label_selector
 from vsched.sim.authentication import MASTERS, UserInfo, account_of
 from vsched.sim.requests.attributes import Attributes
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.label_selectors import matches_label_selector
 from vsched.sim.store.store import Store, StoredObject
 
 GROUP = "rbac.authorization.k8s.io"

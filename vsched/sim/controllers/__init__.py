@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from vsched.apimachinery.manifests.node_pools import PoolDescription
+from vsched.apimachinery.meta.kinds import KindRegistry
+from vsched.apimachinery.workloads.jobs import JobTimes
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.autoscaling.autoscaler import NodeAutoscaler
-from vsched.sim.controllers.autoscaling.pools import SimulatedPool
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.allocating import PluginAllocation
 from vsched.sim.controllers.devices.claims import ResourceClaims
@@ -53,8 +55,6 @@ from vsched.sim.controllers.workloads.controllers import (
     ReplicaSets,
     StatefulSets,
 )
-from vsched.sim.controllers.workloads.jobs import JobTimes
-from vsched.sim.store.kinds import KindRegistry
 from vsched.sim.store.store import Store
 
 __all__ = [
@@ -64,7 +64,7 @@ __all__ = [
     "JobTimes",
     "PodIndex",
     "PodTimes",
-    "SimulatedPool",
+    "PoolDescription",
     "UsageMeter",
     "UsageSettings",
     "start_engine",
@@ -169,7 +169,7 @@ def start_engine(
     settings: ControllerSettings,
     meter: UsageMeter | None = None,
     devices: DeviceFleet | None = None,
-    pools: Sequence[SimulatedPool] = (),
+    pools: Sequence[PoolDescription] = (),
 ) -> Engine:
     """Starts all controllers, the meter and the autoscaler where they are wanted; the caller closes the engine."""
     pod_index = PodIndex(client) if meter is None else meter.pod_index

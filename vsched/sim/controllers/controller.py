@@ -9,12 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import split_key
+from vsched.apimachinery.workloads.actions import Action
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action
-from vsched.sim.controllers.objects import split_key
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.queue import WorkQueue
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 
 EVERYTHING = "*"

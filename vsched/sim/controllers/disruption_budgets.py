@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from vsched.errors import BadObject
-from vsched.sim.controllers.actions import Action, After, set_status
-from vsched.sim.controllers.objects import (
+from vsched.apimachinery.meta.conditions import with_condition
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import (
     controller_of,
     is_deleting,
     is_finished,
@@ -15,8 +15,8 @@ from vsched.sim.controllers.objects import (
     seconds_since,
     whole_or_percent,
 )
-from vsched.sim.store.conditions import with_condition
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.workloads.actions import Action, After, set_status
+from vsched.errors import BadObject
 
 DISRUPTED_SECONDS = 120.0
 """How long a granted eviction counts while its pod is not deleted."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.label_selectors import matches_label_selector
+from vsched.apimachinery.meta.objects import is_deleting, is_finished, is_ready, replicas_of
+from vsched.apimachinery.meta.times import utc_now
+from vsched.apimachinery.workloads.actions import Action
 from vsched.sim.controllers import disruption_budgets
-from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_deleting, is_finished, is_ready, replicas_of
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.label_selectors import matches_label_selector
 from vsched.sim.store.store import key_of
-from vsched.sim.store.times import utc_now
 
 SCALED = {
     "Deployment": "apps/deployments",

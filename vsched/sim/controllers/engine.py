@@ -11,16 +11,17 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.workloads.actions import After, Create, Tell
 from vsched.clock import monotonic
 from vsched.errors import BadObject
-from vsched.sim.controllers.actions import After, Create, Tell, before_of, perform
 from vsched.sim.controllers.controller import EVERYTHING, Controller
 from vsched.sim.controllers.event_messages import Write, of_failure, of_success, of_telling
 from vsched.sim.controllers.event_recorder import ControllerEventRecorder
+from vsched.sim.controllers.performing import before_of, perform
 from vsched.sim.controllers.pod_claims import has_claims
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Behind, Event, Store, Subscription
 
 log = logging.getLogger(__name__)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vsched.sim.controllers.actions import Create, Delete, SetStatus, Tell, Update
-from vsched.sim.controllers.objects import condition, controller_of, is_deleting, is_finished, replicas_of
-from vsched.sim.store.kinds import Kind, Obj
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.objects import condition, controller_of, is_deleting, is_finished, replicas_of
+from vsched.apimachinery.workloads.actions import Create, Delete, SetStatus, Tell, Update
 
 _COMPONENTS = {
     "ReplicaSet": "replicaset-controller",

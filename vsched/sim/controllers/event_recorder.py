@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import count
 
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.times import format_time, utc_now
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.event_messages import EventMessage
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.times import format_time, utc_now
 
 REMEMBERED = 4096
 MOST_ALIKE = 10

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_finished, split_key
+from vsched.apimachinery.meta.times import format_time, parse_time, utc_now
+from vsched.apimachinery.workloads.actions import Action, After, Create, Delete, SetStatus
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, Delete, SetStatus
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_finished, split_key
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
-from vsched.sim.store.times import format_time, parse_time, utc_now
 
 GROUP = "lifecycle.k8s.io"
 REQUESTS, EVICTIONS = f"{GROUP}/evictionrequests", f"{GROUP}/evictions"

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import KindRegistry, Obj
+from vsched.apimachinery.meta.objects import is_deleting, split_key, with_owners, without_finalizer
+from vsched.apimachinery.workloads.actions import Action, Update, delete
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, Update, delete
 from vsched.sim.controllers.controller import EVERYTHING, Controller
-from vsched.sim.controllers.objects import is_deleting, split_key, with_owners, without_finalizer
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.kinds import KindRegistry, Obj
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"

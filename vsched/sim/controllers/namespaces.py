@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import KindRegistry, Obj
+from vsched.apimachinery.meta.objects import is_deleting
+from vsched.apimachinery.workloads.actions import Action, After, Create, Update, delete
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, Update, delete
 from vsched.sim.controllers.controller import EVERYTHING, Controller
-from vsched.sim.controllers.objects import is_deleting
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.kinds import KindRegistry, Obj
 
 BURST = 200
 """Objects deleted at a time."""

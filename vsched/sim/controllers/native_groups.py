@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from vsched.sim.controllers.actions import Action, Update
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_deleting, is_finished, without_finalizer
+from vsched.apimachinery.objects.native_groups import GROUP, PROTECTION
+from vsched.apimachinery.workloads.actions import Action, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_deleting, is_finished, without_finalizer
-from vsched.sim.objects.native_groups import GROUP, PROTECTION
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 
 GROUPS, COMPOSITES = f"{GROUP}/podgroups", f"{GROUP}/compositepodgroups"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta.kinds import Obj
 
 _EXTENDED = "extendedResourceClaimStatus"
 EXTENDED_RESOURCES = ""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import controller_uid, split_key
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.objects import controller_uid, split_key
 from vsched.sim.controllers.pod_claims import has_claims, resource_claims, volume_claims
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 
 _Place = tuple[str, str, tuple[str, ...], tuple[str, ...]]

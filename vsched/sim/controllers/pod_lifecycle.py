@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from vsched.apimachinery.meta.conditions import with_condition
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import TERMINAL, condition, duration_seconds, is_finished, restarts_of
+from vsched.apimachinery.meta.times import format_time, parse_time
+from vsched.apimachinery.workloads.actions import Action, After, delete, set_status
 from vsched.errors import BadInput
-from vsched.sim.controllers.actions import Action, After, delete, set_status
-from vsched.sim.controllers.objects import TERMINAL, condition, duration_seconds, is_finished
 from vsched.sim.controllers.pod_usage import usage_problem
-from vsched.sim.store.conditions import with_condition
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.times import format_time, parse_time
 
 DURATION = "vsched.io/duration"
 EXIT_CODE = "vsched.io/exit-code"
@@ -153,10 +153,6 @@ def script_problem(pod: Obj) -> str:
     if not _is_exit_code(annotations.get(EXIT_CODE, "0")):
         return f"annotation {EXIT_CODE}: {annotations[EXIT_CODE]!r} is not an exit code: expected 0 to 255"
     return ""
-
-
-def restarts_of(pod: Obj) -> int:
-    return sum(each.get("restartCount", 0) for each in pod.get("status", {}).get("containerStatuses") or ())
 
 
 def running_status(pod: Obj, host_ip: str, pod_ip: str, now: datetime) -> Obj:

@@ -22,9 +22,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.cel.quantities import NotAQuantity, amount
 from vsched.errors import BadInput
-from vsched.sim.store.kinds import Obj
 
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")

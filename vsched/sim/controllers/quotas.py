@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.admission.quota import in_scope, usage
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.objects import is_deleting, is_finished
+from vsched.apimachinery.validation.resources import COUNTED_OBJECTS
+from vsched.apimachinery.workloads.actions import Action, set_status
 from vsched.cel import quantities
-from vsched.sim.admission.quota import in_scope, usage
-from vsched.sim.controllers.actions import Action, set_status
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_deleting, is_finished
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import key_of
-from vsched.sim.validation.resources import COUNTED_OBJECTS
 
 COUNTED = (
     *COUNTED_OBJECTS,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta.kinds import Obj
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
 
-from vsched.sim.store.kinds import Kind, KindRegistry, Obj, Subresource
+from vsched.apimachinery.meta.kinds import Kind, KindRegistry, Obj, Subresource
 
 _FORM = {"g": "apidiscovery.k8s.io", "as": "APIGroupDiscoveryList", "v": "v2"}
 _JSON = ("application/json", "application/*", "*/*")

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import orjson
 
+from vsched.apimachinery.meta.api_errors import method_not_allowed, not_acceptable
+from vsched.apimachinery.meta.kinds import KindRegistry, Obj
 from vsched.sim.documents import discovery, openapi
 from vsched.sim.requests.answers import ServerAnswer, text
 from vsched.sim.requests.request import ACCEPTED, ApiRequest
-from vsched.sim.store.api_errors import method_not_allowed, not_acceptable
-from vsched.sim.store.kinds import KindRegistry, Obj
 
 VERSION: Obj = {
     "major": "1",

@@ -10,9 +10,9 @@ from hashlib import sha256
 
 import orjson
 
+from vsched.apimachinery.meta.kinds import Kind, KindRegistry, Obj
+from vsched.apimachinery.meta.schema import OBJECT_META, SchemaField, SchemaTable, Type, schema_table, type_name
 from vsched.sim.documents.openapi_paths import paths_of
-from vsched.sim.store.kinds import Kind, KindRegistry, Obj
-from vsched.sim.store.schema import OBJECT_META, SchemaField, SchemaTable, Type, schema_table, type_name
 
 _TITLE = {"title": "Kubernetes", "version": "v1.36.2"}
 _MACHINERY = "io.k8s.apimachinery.pkg"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vsched.sim.store.kinds import Kind, Obj, Subresource
+from vsched.apimachinery.meta.kinds import Kind, Obj, Subresource
 
 _METHODS = {"list": "get", "create": "post", "update": "put", "deletecollection": "delete"}
 """The methods of verbs that have another name."""

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from watchfiles import awatch
 
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import KindRegistry
 from vsched.errors import VschedError
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.devices.fleet import DeviceFleet
 from vsched.sim.fleet.devices import DeviceDescription, read_devices
 from vsched.sim.manifests import apply_all
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import KindRegistry
 
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from vsched.apimachinery.manifests.documents import Manifest, read_documents
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.errors import BadInput
 from vsched.model.amounts.durations import parse_duration
 from vsched.sim.controllers.devices.objects import API_VERSION
@@ -20,8 +22,6 @@ from vsched.sim.controllers.devices.plugins import PluginDevices
 from vsched.sim.controllers.devices.pools import DriverDevices, filled
 from vsched.sim.fleet.device_plugins import plugin_devices
 from vsched.sim.fleet.places import Place
-from vsched.sim.manifests import Manifest, read_documents
-from vsched.sim.store.kinds import Obj
 
 MOST_DEVICES = 10_000
 KINDS = ("DeviceClass", "ResourceSlice", "ResourceClaimTemplate", "ResourceClaim")

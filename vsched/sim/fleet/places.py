@@ -11,8 +11,8 @@ import msgspec
 import yaml
 
 from vsched import files
+from vsched.apimachinery.manifests.documents import Manifest
 from vsched.errors import BadInput, why_unreadable
-from vsched.sim.manifests import Manifest
 from vsched.yamltext import KubernetesLoader
 
 T = TypeVar("T")

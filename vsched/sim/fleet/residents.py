@@ -23,17 +23,17 @@ from typing import Annotated, Any
 
 import msgspec
 
+from vsched.apimachinery.manifests.documents import read_documents
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.times import format_time
 from vsched.errors import BadInput, why_unreadable
 from vsched.randomness import uid as random_uid
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.controllers.pod_lifecycle import running_status
 from vsched.sim.fleet.sample_gangs import GROUP_NAME, SCHEDULER_NAME
-from vsched.sim.manifests import read_documents
-from vsched.sim.store.api_errors import Failure
 from vsched.sim.store.field_ownership import owned_paths, to_fields
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import Store
-from vsched.sim.store.times import format_time
 from vsched.sim.writer import ObjectWriter, WriteOptions
 
 MOST = 1_000_000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.controllers.pod_lifecycle import DURATION
-from vsched.sim.store.kinds import Obj
 
 GROUP_NAME = "scheduling.k8s.io/group-name"
 SCHEDULER_NAME = "vsched"

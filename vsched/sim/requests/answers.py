@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.requests.reads import ObjectList
-from vsched.sim.store.kinds import Obj
 
 Send = Callable[[bytes], Awaitable[None]]
 

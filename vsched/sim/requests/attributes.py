@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from vsched.apimachinery.meta.name_formats import path_segment_problems
 from vsched.sim.requests.request import ApiRequest, parse_path
-from vsched.sim.store.name_formats import path_segment_problems
 
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMED = "metadata.name="

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from vsched.apimachinery.meta.api_errors import bad_request, invalid_options
+from vsched.apimachinery.meta.field_errors import Causes
 from vsched.sim.requests.request import ApiRequest
-from vsched.sim.store.api_errors import bad_request, invalid_options
-from vsched.sim.store.field_errors import Causes
 
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _WITH_CONTINUE = "resourceVersionMatch is forbidden when continue is provided"

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import orjson
 
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.api_errors import Failure, bad_request, expired, future_version, not_found
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.label_selectors import parse_labels
 from vsched.sim.requests.list_options import asked_version, check_list_options, is_version, not_a_version, version_match
 from vsched.sim.requests.request import ApiRequest
-from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Failure, bad_request, expired, future_version, not_found
-from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.label_selectors import parse_labels
 from vsched.sim.store.selectors import ObjectSelector, parse_fields, selector_for
 from vsched.sim.store.store import Behind, Store, StoredObject
 

@@ -12,12 +12,7 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 import yaml
 
-from vsched.sim.authentication import UserInfo
-from vsched.sim.objects import protobuf, request_bodies
-from vsched.sim.objects.body_decoding import unrecognized
-from vsched.sim.objects.json_errors import syntax_error
-from vsched.sim.objects.scalar_decoding import json_type
-from vsched.sim.store.api_errors import (
+from vsched.apimachinery.meta.api_errors import (
     Failure,
     FieldCause,
     bad_request,
@@ -25,9 +20,15 @@ from vsched.sim.store.api_errors import (
     not_acceptable,
     unsupported_media_type,
 )
+from vsched.apimachinery.meta.field_errors import forbidden, not_supported
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.objects import request_bodies
+from vsched.apimachinery.objects.body_decoding import unrecognized
+from vsched.apimachinery.objects.json_errors import syntax_error
+from vsched.apimachinery.objects.scalar_decoding import json_type
+from vsched.sim.authentication import UserInfo
+from vsched.sim.requests import protobuf
 from vsched.sim.store.deletion import DeleteOptions, check_options
-from vsched.sim.store.field_errors import forbidden, not_supported
-from vsched.sim.store.kinds import Obj
 from vsched.sim.webhooks.validating import Reviews
 from vsched.sim.writer import WriteOptions
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep

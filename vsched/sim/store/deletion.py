@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vsched.sim.store.api_errors import Failure, FieldCause, forbidden, invalid_options, object_details, success
-from vsched.sim.store.field_errors import invalid_value, not_supported
-from vsched.sim.store.kinds import Kind, Obj
+from vsched.apimachinery.meta.api_errors import Failure, FieldCause, forbidden, invalid_options, object_details, success
+from vsched.apimachinery.meta.field_errors import invalid_value, not_supported
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.times import format_time, parse_time
 from vsched.sim.store.store import Store, StoredObject
-from vsched.sim.store.times import format_time, parse_time
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.schema import OBJECT_META, SchemaField, Type, schema_table
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.schema import OBJECT_META, SchemaField, Type, schema_table
 
 Path = tuple[str, ...]
 

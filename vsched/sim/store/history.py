@@ -12,7 +12,7 @@ from operator import attrgetter
 
 import orjson
 
-from vsched.sim.store.kinds import Kind, Obj
+from vsched.apimachinery.meta.kinds import Kind, Obj
 from vsched.sim.store.managed_fields import LazyManagedFields, entries_of
 
 _REVISION = attrgetter("revision")

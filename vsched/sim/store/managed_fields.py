@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.times import format_time
 from vsched.sim.store.field_ownership import Path, compared, from_fields, owned_paths, to_fields
-from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.times import format_time
 
 Manager = tuple[str, str, str, str]
 """Name, operation (Apply or Update), apiVersion, subresource."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.label_selectors import requirement_holds
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.label_selectors import requirement_holds
 
 
 def matches_node_selector(selector: Obj | None, node: Obj) -> bool:

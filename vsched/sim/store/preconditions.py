@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from vsched.sim.store.api_errors import Failure, FieldCause, bad_request, conflict, invalid_named, storage_conflict
-from vsched.sim.store.kinds import Kind, Obj
+from vsched.apimachinery.meta.api_errors import (
+    Failure,
+    FieldCause,
+    bad_request,
+    conflict,
+    invalid_named,
+    storage_conflict,
+)
+from vsched.apimachinery.meta.kinds import Kind, Obj
 
 
 def check_target(kind: Kind, namespace: str, name: str, obj: Obj) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from vsched.sim.store.api_errors import bad_request
-from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.label_selectors import LabelRequirement, parse_labels
+from vsched.apimachinery.meta.api_errors import bad_request
+from vsched.apimachinery.meta.kinds import Kind, Obj
+from vsched.apimachinery.meta.label_selectors import LabelRequirement, parse_labels
 
 Matches = Callable[[Obj], bool]
 
@@ -112,7 +112,6 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "/services": ("spec.clusterIP", "spec.type"),
     "apps/replicasets": ("status.replicas",),
     "batch/jobs": ("status.successful",),
-    "certificates.k8s.io/certificatesigningrequests": ("spec.signerName",),
     "resource.k8s.io/resourceslices": ("spec.nodeName", "spec.driver"),
     "/events": (
         *(f"involvedObject.{field}" for field in _REFERENCE),

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-from vsched.sim.store.api_errors import already_exists, not_found
+from vsched.apimachinery.meta.api_errors import already_exists, not_found
+from vsched.apimachinery.meta.kinds import Kind, KindRegistry, Obj
 from vsched.sim.store.history import Behind, Event, EventHistory, StoredObject, Subscription
-from vsched.sim.store.kinds import Kind, KindRegistry, Obj
 from vsched.sim.store.managed_fields import Author, LazyManagedFields, entries_of
 
 __all__ = ["Behind", "Event", "Store", "StoredObject", "Subscription", "key_of", "storage_key"]

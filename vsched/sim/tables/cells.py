@@ -6,11 +6,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.label_selectors import label_selector_text
-from vsched.sim.store.times import parse_time
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.label_selectors import label_selector_text
+from vsched.apimachinery.meta.times import parse_time
+from vsched.model.amounts.durations import short_duration
 from vsched.sim.tables import pods
-from vsched.sim.tables.ages import age_of, short_duration
+from vsched.sim.tables.ages import age_of
 from vsched.sim.tables.pods import NONE, UNKNOWN
 
 _ACCESS_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}

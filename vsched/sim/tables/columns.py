@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from vsched.sim.store.kinds import Kind, Obj, PrinterColumn
+from vsched.apimachinery.meta.kinds import Kind, Obj, PrinterColumn
 from vsched.sim.tables.cells import CELLS
 
 Source = Callable[[Obj, datetime], Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.tables.ages import age_of
 
 NONE = "<none>"

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from vsched.sim.store.kinds import Kind, Obj, PrinterColumn
+from vsched.apimachinery.meta.kinds import Kind, Obj, PrinterColumn
 from vsched.sim.tables import jsonpath
 from vsched.sim.tables.ages import age_of
 from vsched.sim.tables.columns import layout_of

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
-from vsched.sim.store.api_errors import Failure
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta.api_errors import Failure
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.store.store import Store
 from vsched.sim.webhooks.mutating import patch_of
 from vsched.sim.webhooks.validating import Reviews, WebhookCall, not_called, review_of, verdict

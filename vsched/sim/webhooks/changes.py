@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vsched.sim.store import conversion
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.kinds import Kind, Obj
 from vsched.sim.store.deletion import DeleteOptions
-from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import StoredObject
 from vsched.sim.webhooks.validating import ReviewedWrite
 

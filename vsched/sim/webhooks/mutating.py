@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Failure, internal
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.api_errors import Failure, internal
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.store.store import Store
 from vsched.sim.webhooks.validating import (
     ReviewedWrite,

@@ -11,16 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vsched.apimachinery.meta import conversion
+from vsched.apimachinery.meta.api_errors import Failure, forbidden, internal
+from vsched.apimachinery.meta.kinds import Kind, KindRegistry, Obj
+from vsched.apimachinery.meta.label_selectors import matches_label_selector
+from vsched.apimachinery.validation.webhooks import CONDITION_VARIABLES
 from vsched.cel import expressions as cel
+from vsched.cel.errors import NotEvaluated
 from vsched.randomness import uid
-from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Failure, forbidden, internal
-from vsched.sim.store.kinds import Kind, KindRegistry, Obj
-from vsched.sim.store.label_selectors import matches_label_selector
 from vsched.sim.store.store import Store
 
 CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations"
-CONDITION_VARIABLES = ("object", "oldObject", "request")
 USER: Obj = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
 """The user in all reviews."""
 _EXEMPT = frozenset(
@@ -195,7 +196,7 @@ def _conditions_hold(question: WebhookCall) -> bool:
         try:
             if cel.compiled(condition["expression"], CONDITION_VARIABLES).evaluate(variables) is not True:
                 return False
-        except cel.NotEvaluated as error:
+        except NotEvaluated as error:
             problems.append(f"expression '{condition['expression']}' resulted in error: {error}")
     if problems and not question.fails_open:
         change = question.change

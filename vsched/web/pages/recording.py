@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from vsched.cel.devices import DeviceView, attribute_version, device_expression
-from vsched.cel.expressions import NotCompiled, NotEvaluated
+from vsched.cel.errors import NotCompiled, NotEvaluated
 from vsched.errors import UNREADABLE
 from vsched.framework.answers import Repeating
 from vsched.framework.cycle import run_cycle

@@ -8,19 +8,20 @@ from typing import Any
 import pytest
 
 from tests.support.waiting import until
+from vsched.apimachinery.manifests.node_groups import FleetGroup
 from vsched.sim.cluster import Cluster
-from vsched.sim.controllers import SimulatedPool
+from vsched.sim.controllers import PoolDescription
 from vsched.sim.controllers.autoscaling.requests import ATOMIC_SCALE_UP, CHECK_CAPACITY, CONSUMES, REQUESTS
-from vsched.sim.fleet.nodes import FleetGroup, fleet
+from vsched.sim.fleet.nodes import fleet
 
 Obj = dict[str, Any]
 
 
-def pool(name: str = "big", most: int = 10, cpu: int = 8, **more: Any) -> SimulatedPool:
+def pool(name: str = "big", most: int = 10, cpu: int = 8, **more: Any) -> PoolDescription:
     labels = more.pop("labels", {})
     (template,) = fleet([FleetGroup(1, capacity={"cpu": str(cpu)}, labels=labels, taints=more.pop("taints", []))])
     status = {key: template["status"][key] for key in ("capacity", "allocatable")}
-    return SimulatedPool(name, ({**template, "status": status},), most=most, **more)
+    return PoolDescription(name, ({**template, "status": status},), most=most, **more)
 
 
 def spec(cpu: int = 1, **more: Any) -> Obj:
@@ -86,7 +87,7 @@ def conditions(cluster: Cluster, name: str) -> dict[str, str]:
     ],
 )
 async def test_nodes_are_added_for_pods_that_say_unschedulable(
-    pools: Sequence[SimulatedPool], pods: list[Obj], expected: list[str]
+    pools: Sequence[PoolDescription], pods: list[Obj], expected: list[str]
 ) -> None:
     marker = pool("marker", labels={"marker": "yes"}, price=9.0, taints=[{"key": "marker", "effect": "NoSchedule"}])
     async with Cluster(0, pools=[*pools, marker]) as cluster:
@@ -142,7 +143,7 @@ async def test_what_is_kept_for_a_request_is_not_given_to_other_pods() -> None:
         pytest.param([pool()], request("r", 1)[1:], id="its PodTemplate does not exist"),
     ],
 )
-async def test_a_request_that_cannot_be_met_fails(pools: Sequence[SimulatedPool], objects: list[Obj]) -> None:
+async def test_a_request_that_cannot_be_met_fails(pools: Sequence[PoolDescription], objects: list[Obj]) -> None:
     async with Cluster(0, pools=pools) as cluster:
         cluster.apply(objects)
         await until(lambda: conditions(cluster, "r").get("Failed") == "True")

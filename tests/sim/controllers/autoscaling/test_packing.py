@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.apimachinery.manifests.node_pools import PoolDescription
 from vsched.sim.controllers.autoscaling.packing import Requests, Room, Rooms, Stock, buy_all, requests_of
-from vsched.sim.controllers.autoscaling.pools import SimulatedPool
 
 Obj = dict[str, Any]
 
@@ -74,7 +74,7 @@ def test_pods_that_are_alike_try_each_room_once(size: int) -> None:
 
 
 def test_what_cannot_be_had_for_all_takes_nothing() -> None:
-    pool = Stock(SimulatedPool("p", (node("like", 2),), most=1), set())
+    pool = Stock(PoolDescription("p", (node("like", 2),), most=1), set())
     idle = [Room(node("n", 1))]
     left = dict(idle[0].left)
     assert buy_all([spec()] * 4, idle, [pool]) is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.builders import NOW, ago, pod
+from tests.support.workload_objects import NOW, ago, pod
 from vsched.sim.controllers.nodes.lifecycle import tolerated_seconds
 from vsched.sim.controllers.nodes.node_status import (
     is_node_ready,

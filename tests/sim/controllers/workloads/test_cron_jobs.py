@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from vsched.apimachinery.meta.times import format_time
+from vsched.apimachinery.workloads.actions import After, Create, Delete, SetStatus
 from vsched.model.amounts.schedules import problem_of
-from vsched.sim.controllers.actions import After, Create, Delete, SetStatus
 from vsched.sim.controllers.workloads.cron_jobs import SCHEDULED_AT, reconcile
-from vsched.sim.store.times import format_time
 
 Obj = dict[str, Any]
 MADE = datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from vsched.apimachinery.manifests.documents import read_manifests
 from vsched.cli.ask.cluster import ClusterFlags, Obj, with_client
 from vsched.cli.migrate.queues import kai, kueue, words
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
-from vsched.sim.manifests import read_manifests
 
 KUEUE_VERSIONS = ("v1beta2", "v1beta1", "v1alpha1")
 KUEUE = {

@@ -9,6 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from vsched.apimachinery.manifests.documents import read_documents
+from vsched.apimachinery.manifests.node_groups import entries_of
+from vsched.apimachinery.manifests.node_pools import POOL, PoolDescription, pool_of
 from vsched.cli.ask.cluster import ClusterFlags, with_client
 from vsched.cli.plan.buy import words
 from vsched.cli.plan.buy.karpenter import NODE_POOL, devices_of, node_pools, pools_of
@@ -20,10 +23,6 @@ from vsched.mirror.ingest.deviceshare import offered_by
 from vsched.model.amounts.resources import parse_amount
 from vsched.model.nodes.table import Taint
 from vsched.model.snapshot import Snapshot
-from vsched.sim.controllers.autoscaling.pools import POOL, SimulatedPool
-from vsched.sim.fleet.nodes import entries_of
-from vsched.sim.fleet.pools import pool_of
-from vsched.sim.manifests import read_documents
 
 Obj = dict[str, Any]
 ZONES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
@@ -47,7 +46,7 @@ def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[OfferedPool]:
     return pools
 
 
-def _of_file(where: str, pool: SimulatedPool, snapshot: Snapshot) -> OfferedPool:
+def _of_file(where: str, pool: PoolDescription, snapshot: Snapshot) -> OfferedPool:
     nodes = tuple(_node(where, template) for template in pool.templates)
     devices = devices_of(snapshot, _given(nodes))
     if devices:

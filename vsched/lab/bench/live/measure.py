@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.errors import BadInput
 from vsched.lab.bench.live import profiled
 from vsched.lab.bench.live.loops import VOLCANO, run_loops
@@ -18,7 +19,6 @@ from vsched.lab.bench.words import live as words
 from vsched.lab.children import Stage, beside, daemon_child, scratch, stage
 from vsched.lab.claiming import fixtures
 from vsched.mirror.resources import NODES
-from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 from vsched.together import run_fast
 
 Environment = Mapping[str, str] | None

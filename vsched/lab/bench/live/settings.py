@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.errors import BadInput
 from vsched.lab.bench.words import live as words
-from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 
 WARM_UP = 64
 """Pods that are bound before anything is measured, so that connections are open and code has run before."""

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders
@@ -32,7 +33,6 @@ from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.log import LEVELS
 from vsched.sim.api.fault_plan import FaultInjector
 from vsched.sim.cluster import Cluster
-from vsched.sim.fleet.nodes import DEFAULT_CAPACITY
 
 NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
 LOOK_SECONDS = 5.0
@@ -121,7 +121,7 @@ class Bottle:
         """End what killed processes were about to do, which nobody has cleaned up."""
         for process in self._processes:
             process.alive = False
-        warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+        warnings.filterwarnings("ignore", words.NEVER_AWAITED, RuntimeWarning)
         for task in asyncio.all_tasks(self.loop):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             with suppress(BaseException):  # what its clean-up comes to is of no interest

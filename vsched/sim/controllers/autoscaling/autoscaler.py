@@ -12,17 +12,17 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar, NamedTuple
 
+from vsched.apimachinery.manifests.node_pools import POOL, PoolDescription
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import by_age, condition, is_deleting, is_finished, is_ready
+from vsched.apimachinery.meta.times import utc_now
+from vsched.apimachinery.workloads.actions import Action, After, Create, Tell, delete, set_status
 from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, Tell, delete, set_status
 from vsched.sim.controllers.autoscaling import requests as asked
 from vsched.sim.controllers.autoscaling.packing import Room, Rooms, Stock, buy, buy_all
-from vsched.sim.controllers.autoscaling.pools import POOL, SimulatedPool
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import by_age, condition, is_deleting, is_finished, is_ready
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.times import utc_now
 
 EVERYTHING = "everything"
 SCAN_SECONDS = 0.2
@@ -62,7 +62,7 @@ class NodeAutoscaler(Controller):
     watches: ClassVar[tuple[str, ...]] = ("nodes", "pods", asked.REQUESTS, "podtemplates")
     settle_seconds: ClassVar[float] = SCAN_SECONDS
 
-    def __init__(self, client: LocalClient, pod_index: PodIndex, pools: Sequence[SimulatedPool]) -> None:
+    def __init__(self, client: LocalClient, pod_index: PodIndex, pools: Sequence[PoolDescription]) -> None:
         super().__init__(client, pod_index)
         self._pools = sorted(pools, key=lambda pool: pool.price)
         self._coming: dict[str, Coming] = {}
@@ -127,7 +127,7 @@ class NodeAutoscaler(Controller):
         """The nodes that pools lack of what they always have."""
         return [stock.add() for stock in stocks for _ in range(stock.pool.least - len(stock.numbers))]
 
-    def _pool_of(self, room: Room) -> SimulatedPool:
+    def _pool_of(self, room: Room) -> PoolDescription:
         return next(pool for pool in self._pools if pool.name == _labels(room.node)[POOL])
 
     def _removals(self, idle: Sequence[Room], stocks: Sequence[Stock], now: float) -> list[Action]:

@@ -8,11 +8,11 @@ from decimal import Decimal
 
 import orjson
 
+from vsched.apimachinery.manifests.node_pools import PoolDescription
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_finished
+from vsched.apimachinery.workloads.node_fit import is_open_to
 from vsched.cel.quantities import amount
-from vsched.sim.controllers.autoscaling.pools import SimulatedPool
-from vsched.sim.controllers.node_fit import is_open_to
-from vsched.sim.controllers.objects import is_finished
-from vsched.sim.store.kinds import Obj
 
 Requests = Mapping[str, Decimal]
 
@@ -85,7 +85,7 @@ class Rooms:
 class Stock:
     """A pool, with the nodes that it has or that are on their way."""
 
-    pool: SimulatedPool
+    pool: PoolDescription
     numbers: set[int]
 
     def can_add(self) -> bool:

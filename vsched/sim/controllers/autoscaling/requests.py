@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from vsched.sim.controllers.objects import condition, is_true, seconds_since
-from vsched.sim.store.conditions import with_condition
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta.conditions import with_condition
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import condition, is_true, seconds_since
 
 REQUESTS = "autoscaling.x-k8s.io/provisioningrequests"
 CHECK_CAPACITY = "check-capacity.autoscaling.x-k8s.io"

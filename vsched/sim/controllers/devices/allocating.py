@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_finished
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.sim.controllers.devices.fleet import DeviceFleet
 from vsched.sim.controllers.devices.plugins import (
@@ -25,10 +27,8 @@ from vsched.sim.controllers.devices.plugins import (
     PluginDevice,
     devices_of,
 )
-from vsched.sim.controllers.objects import is_finished
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.start_checks import Admitted
-from vsched.sim.store.kinds import Obj
 
 INDEX, ASSIGNED = "volcano.sh/gpu-index", "volcano.sh/gpu-assigned"
 GPU_LOCK = "gpu"

@@ -6,8 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj, without
+from vsched.apimachinery.meta.objects import (
+    is_deleting,
+    split_key,
+    without_finalizer,
+)
+from vsched.apimachinery.workloads.actions import Action, Update, delete, set_status
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, Update, delete, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.objects import (
     CLAIM_CONTROLLER,
@@ -18,13 +24,7 @@ from vsched.sim.controllers.devices.objects import (
     is_done,
     owner_of,
 )
-from vsched.sim.controllers.objects import (
-    is_deleting,
-    split_key,
-    without_finalizer,
-)
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.kinds import Obj, without
 from vsched.sim.store.store import key_of
 
 

@@ -6,9 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.conditions import with_condition
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_deleting
+from vsched.apimachinery.meta.times import format_time, utc_now
+from vsched.apimachinery.workloads.actions import Action, After, Create, Update, delete, set_status
 from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, Update, delete, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.fleet import DeviceFleet
 from vsched.sim.controllers.devices.objects import CLAIMS, SLICES, allocation_of, device_of, results_of
@@ -20,12 +24,8 @@ from vsched.sim.controllers.devices.pools import (
     slices_on,
     with_old_times,
 )
-from vsched.sim.controllers.objects import is_deleting
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.conditions import with_condition
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
-from vsched.sim.store.times import format_time, utc_now
 
 SHARED = "*"
 """The key for the devices that all nodes share."""

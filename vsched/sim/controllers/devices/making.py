@@ -8,8 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import SAFE_ALPHABET, is_deleting, is_finished, reference_to
+from vsched.apimachinery.workloads.actions import Action, Create, Tell, set_status
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, Create, Tell, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.objects import (
     API_VERSION,
@@ -21,10 +23,8 @@ from vsched.sim.controllers.devices.objects import (
     TEMPLATES,
     owner_of,
 )
-from vsched.sim.controllers.objects import SAFE_ALPHABET, is_deleting, is_finished, reference_to
 from vsched.sim.controllers.pod_claims import is_owned_by, resource_claims
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 
 _SUFFIX_CHARS, _BASE_CHARS = 5, 58

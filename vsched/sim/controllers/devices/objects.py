@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vsched.sim.controllers.objects import is_deleting, is_finished
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_deleting, is_finished
 
 CLAIMS = "resource.k8s.io/resourceclaims"
 TEMPLATES = "resource.k8s.io/resourceclaimtemplates"

@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.controllers.devices.objects import API_VERSION
-from vsched.sim.store.kinds import Obj
 
 MOST_DEVICES, MOST_SPECIAL_DEVICES = 128, 64
 """Devices of a slice; fewer if any of them has taints or takes from counters."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.devices.objects import (
     CLAIMS,
@@ -23,7 +24,6 @@ from vsched.sim.controllers.devices.published import PublishedDevices
 from vsched.sim.controllers.pod_claims import is_owned_by, resource_claims
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.start_checks import StartObstacle
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.node_selectors import matches_node_selector
 from vsched.sim.store.store import key_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.controllers.devices.objects import DeviceKey
-from vsched.sim.store.kinds import Obj
 
 
 class PublishedDevices:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj, without
+from vsched.apimachinery.meta.objects import is_deleting
+from vsched.apimachinery.meta.times import format_time, utc_now
+from vsched.apimachinery.workloads.actions import Action, Update, set_status
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, Update, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.fleet import DeviceFleet
 from vsched.sim.controllers.devices.plugins import UNHEALTHY, Registration, handshake_of, registration_of
-from vsched.sim.controllers.objects import is_deleting
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.kinds import Obj, without
-from vsched.sim.store.times import format_time, utc_now
 
 CONTENT = "vsched.io/registered-content"
 """Annotation of nodes: a digest of what was registered, so that changes by hand stay until the file changes."""

@@ -6,17 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.conditions import with_condition
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_deleting, is_finished, seconds_since, split_key, tolerates
+from vsched.apimachinery.meta.times import utc_now
+from vsched.apimachinery.workloads.actions import Action, After, Tell, delete, set_status
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Tell, delete, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.objects import CLAIMS, RULES, SLICES, DeviceKey, consumers_of, device_of, results_of
-from vsched.sim.controllers.objects import is_deleting, is_finished, seconds_since, split_key, tolerates
 from vsched.sim.controllers.pod_claims import resource_claims
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.conditions import with_condition
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
-from vsched.sim.store.times import utc_now
 
 _EVICTS = "NoExecute"
 

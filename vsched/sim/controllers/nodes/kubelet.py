@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj, without
+from vsched.apimachinery.meta.objects import seconds_since
+from vsched.apimachinery.meta.times import utc_now
+from vsched.apimachinery.workloads.actions import Action, After, Create, SetStatus, Tell, Update, set_status
 from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, SetStatus, Tell, Update, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.event_messages import KUBELET
 from vsched.sim.controllers.nodes.node_status import (
@@ -22,7 +25,6 @@ from vsched.sim.controllers.nodes.node_status import (
     lease_of,
     register,
 )
-from vsched.sim.controllers.objects import seconds_since
 from vsched.sim.controllers.pod_claims import has_claims
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.pod_lifecycle import (
@@ -38,9 +40,7 @@ from vsched.sim.controllers.pod_lifecycle import (
     waiting_status,
 )
 from vsched.sim.controllers.start_checks import PodAdmission, StartCheck, StartObstacle
-from vsched.sim.store.kinds import Obj, without
 from vsched.sim.store.store import key_of
-from vsched.sim.store.times import utc_now
 
 REJECTED = "UnexpectedAdmissionError"
 """The reason of pods whose device plugins have nothing for them."""

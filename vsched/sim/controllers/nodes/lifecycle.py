@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.conditions import with_condition
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_deleting, is_finished, tolerates
+from vsched.apimachinery.meta.times import utc_now
+from vsched.apimachinery.workloads.actions import Action, After, delete, set_status
 from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, delete, set_status
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.nodes.node_status import retaint
-from vsched.sim.controllers.objects import is_deleting, is_finished, tolerates
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.store.conditions import with_condition
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.times import utc_now
 
 
 class NodeLifecycle(Controller):

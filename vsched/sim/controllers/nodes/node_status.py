@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from vsched.sim.controllers.actions import Action, Update, set_status
-from vsched.sim.controllers.objects import condition
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.times import format_micro_time, format_time
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import condition
+from vsched.apimachinery.meta.times import format_micro_time, format_time
+from vsched.apimachinery.workloads.actions import Action, Update, set_status
 
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"

@@ -11,9 +11,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.times import parse_time
+from vsched.apimachinery.workloads.actions import Action
 from vsched.clock import now
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.nodes.node_status import is_node_ready
 from vsched.sim.controllers.pod_index import PodIndex
@@ -27,9 +29,7 @@ from vsched.sim.controllers.pod_usage import (
     sums,
     window,
 )
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
-from vsched.sim.store.times import parse_time
 
 Clock = Callable[[], float]
 

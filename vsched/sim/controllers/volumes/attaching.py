@@ -7,10 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_finished, split_key
+from vsched.apimachinery.meta.times import format_time, utc_now
+from vsched.apimachinery.workloads.actions import Action, Create, Tell, delete, set_status
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, Create, Tell, delete, set_status
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_finished, split_key
 from vsched.sim.controllers.pod_claims import volume_claims
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.volumes.objects import (
@@ -22,9 +24,7 @@ from vsched.sim.controllers.volumes.objects import (
     claim_key_of,
     is_bound,
 )
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
-from vsched.sim.store.times import format_time, utc_now
 
 ATTACHER = "attachdetach-controller"
 _SHARED_MODES = frozenset({"ReadWriteMany", "ReadOnlyMany"})

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vsched.sim.controllers.actions import Action, Tell, Update, delete, set_status
-from vsched.sim.controllers.objects import is_deleting
+from vsched.apimachinery.meta.kinds import Obj, without
+from vsched.apimachinery.meta.objects import is_deleting
+from vsched.apimachinery.meta.times import format_time
+from vsched.apimachinery.workloads.actions import Action, Tell, Update, delete, set_status
 from vsched.sim.controllers.volumes.matching import mismatch
 from vsched.sim.controllers.volumes.objects import (
     BIND_COMPLETED,
@@ -24,8 +26,6 @@ from vsched.sim.controllers.volumes.objects import (
     waits_for_consumer,
     with_annotations,
 )
-from vsched.sim.store.kinds import Obj, without
-from vsched.sim.store.times import format_time
 
 
 def bind(claim: Obj, volume: Obj, now: datetime) -> list[Action]:

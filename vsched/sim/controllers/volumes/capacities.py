@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from vsched.sim.store.kinds import Obj
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.sim.store.store import key_of
 
 _Labels = frozenset[tuple[str, str]] | None

@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from vsched.sim.admission.objects import default_storage_class, is_default_class
+from vsched.apimachinery.admission.objects import default_storage_class, is_default_class
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_deleting, is_finished, reference_to, split_key, without_finalizer
+from vsched.apimachinery.meta.times import utc_now
+from vsched.apimachinery.workloads.actions import Action, Create, Tell, Update
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, Create, Tell, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_deleting, is_finished, reference_to, split_key, without_finalizer
 from vsched.sim.controllers.pod_claims import ephemeral_claim_name, ephemeral_volumes, is_owned_by, volume_claims
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.volumes.binding import bind, bind_to_named, keep_bound, tend_volume, wait_for_volume
@@ -27,9 +29,7 @@ from vsched.sim.controllers.volumes.objects import (
     is_bound,
     is_delayed,
 )
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
-from vsched.sim.store.times import utc_now
 
 BINDER = "persistentvolume-controller"
 _CLASS = "*"

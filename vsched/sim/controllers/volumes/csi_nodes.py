@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.manifests.node_groups import VOLUME_LIMITS
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_deleting
+from vsched.apimachinery.workloads.actions import Action, Create, Update
 from vsched.errors import BadInput
-from vsched.sim.controllers.actions import Action, Create, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_deleting
 from vsched.sim.controllers.volumes.objects import CSI_NODES, annotation
-from vsched.sim.store.kinds import Obj
-
-VOLUME_LIMITS = "vsched.io/volume-limits"
-"""Annotation of a node: ``csi.example.com=8``, several separated by commas."""
 
 
 def volume_limits(text: str) -> dict[str, int]:

@@ -7,15 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
-from vsched.sim.controllers.objects import is_deleting
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.label_selectors import matches_label_selector
+from vsched.apimachinery.meta.objects import is_deleting
 from vsched.sim.controllers.volumes.objects import (
     asked_size,
     class_name,
     is_meant_for,
     size_of,
 )
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.label_selectors import matches_label_selector
 
 
 def mismatch(volume: Obj, claim: Obj) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_deleting, is_finished
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.objects import is_deleting, is_finished
 from vsched.sim.controllers.pod_claims import ephemeral_volumes, is_owned_by, volume_claims
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.start_checks import StartObstacle
@@ -18,7 +19,6 @@ from vsched.sim.controllers.volumes.objects import (
     belongs_to,
     claim_key_of,
 )
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.node_selectors import matches_node_selector
 from vsched.sim.store.store import key_of
 

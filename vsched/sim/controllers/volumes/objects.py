@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
+from vsched.apimachinery.meta.kinds import Obj
 from vsched.cel import quantities
-from vsched.sim.store.kinds import Obj
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 STORAGE_PROVISIONER = "volume.kubernetes.io/storage-provisioner"

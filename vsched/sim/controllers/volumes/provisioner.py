@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_deleting, split_key
+from vsched.apimachinery.workloads.actions import Action, After, Create, Tell, Update
 from vsched.clock import monotonic
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, After, Create, Tell, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import is_deleting, split_key
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.volumes.capacities import CapacityIndex
 from vsched.sim.controllers.volumes.objects import (
@@ -46,7 +47,6 @@ from vsched.sim.controllers.volumes.provisioning import (
     volume_name,
     with_free,
 )
-from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import key_of
 
 RETRY_SECONDS, RETRY_LIMIT_SECONDS = 1.0, 60.0

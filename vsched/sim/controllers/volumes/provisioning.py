@@ -10,17 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.label_selectors import matches_label_selector
+from vsched.apimachinery.meta.objects import duration_seconds
 from vsched.cel import quantities
 from vsched.errors import BadInput
-from vsched.sim.controllers.objects import duration_seconds
 from vsched.sim.controllers.volumes.objects import (
     PROVISIONED_BY,
     asked_size,
     claim_reference,
     size_of,
 )
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.label_selectors import matches_label_selector
 
 DELAY = "provisioner.vsched.io/delay"
 """How long it takes to make a volume, such as ``2s``."""

@@ -8,23 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import controller_of, controller_uid, is_deleting, split_key, without_finalizer
+from vsched.apimachinery.meta.times import utc_now
+from vsched.apimachinery.workloads import daemon_sets, deployments, job_groups, jobs, replica_sets, stateful_sets
+from vsched.apimachinery.workloads.actions import Action, Create, Update
 from vsched.sim.client import LocalClient
-from vsched.sim.controllers.actions import Action, Create, Update
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.objects import controller_of, controller_uid, is_deleting, split_key, without_finalizer
 from vsched.sim.controllers.pod_index import PodIndex
-from vsched.sim.controllers.workloads import (
-    cron_jobs,
-    daemon_sets,
-    deployments,
-    job_groups,
-    jobs,
-    replica_sets,
-    stateful_sets,
-)
-from vsched.sim.store.kinds import Obj
+from vsched.sim.controllers.workloads import cron_jobs
 from vsched.sim.store.store import key_of
-from vsched.sim.store.times import utc_now
 
 _POD = "pod:"
 """The prefix of keys of the Jobs controller that name a pod."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
+from vsched.apimachinery.meta.kinds import Obj
+from vsched.apimachinery.meta.objects import is_true, reference_to
+from vsched.apimachinery.meta.times import format_time, parse_time
+from vsched.apimachinery.workloads.actions import Action, After, Create, delete, set_status
 from vsched.model.amounts.schedules import newest_before, next_after
-from vsched.sim.controllers.actions import Action, After, Create, delete, set_status
-from vsched.sim.controllers.objects import is_true, reference_to
-from vsched.sim.store.kinds import Obj
-from vsched.sim.store.times import format_time, parse_time
 
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 

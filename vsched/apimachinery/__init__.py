@@ -1,0 +1,1 @@
+"""What an API server and its controllers make of objects: kinds, defaults, validation, admission, pods. Pure."""

@@ -1,0 +1,1 @@
+"""Files of YAML: Kubernetes objects, groups of nodes, node pools."""

@@ -1,0 +1,1 @@
+"""What controllers make of workloads: Deployments, StatefulSets, DaemonSets and Jobs."""
