@@ -192,9 +192,11 @@ class GangCounts:
             most: list[Ints] = []
             self._together = []
             for kind, task in enumerate(self._firsts):
-                found, together = selection.rooms_at_most(task, self._labels[kind], now=not self._later)
+                found = selection.rooms(task, now=not self._later, with_others=True)
                 reach = self._reach.get(kind)
                 most.append(np.minimum(found if reach is None else np.where(reach, found, 0), self._tasks))
-                self._together.append(together)
+                filters = () if self._is_exact else self._session.plugins.node_plugins.filters
+                rooms = (one.most_together(task.shape, self._labels[kind], found) for one in filters)
+                self._together.append(min([self._tasks, *rooms]))
             self._known = latest, RoomOnNodes(np.maximum(np.stack(free, axis=1), 0), np.stack(most, axis=1))
         return self._known[1]

@@ -8,7 +8,7 @@ are evaluated before each choice, and only for shapes that have such rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from vsched.framework.points.nodes import Check
 from vsched.kernels.lowest import LowestIdle
 from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
-from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 ROWS_ONE_BY_ONE = 6
@@ -152,10 +152,6 @@ class FeasibilityCache:
         for placement in self._placements:
             found += placement.queue_limit_checks(self._queue_of(task), fit.shape, self._nodes)
         return found
-
-    def most_together(self, shape: Shape, labels: Collection[PodLabels], rows: Ints) -> int:
-        """How many pods of a shape and these labels fit together at most, where each node could hold so many."""
-        return min([int(rows.sum()), *(one.most_together(shape, labels, rows) for one in self._filters)])
 
     def state(self, task: Task) -> list[bytes] | None:
         """What decides where a task may go and what suits it best, besides nodes and what they have; None if unknown.

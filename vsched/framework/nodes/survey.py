@@ -5,7 +5,7 @@ All of it can be restricted to some nodes for a time (``within``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -29,7 +29,7 @@ from vsched.framework.nodes.why import (
 )
 from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
-from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 LOOKS_MAX = 512
@@ -191,23 +191,18 @@ class NodeSurvey:
             self._looks += 1
         return self.room(task)
 
-    def rooms(self, task: Task, *, now: bool = False) -> Ints:
+    def rooms(self, task: Task, *, now: bool = False, with_others: bool = False) -> Ints:
         """int64[nodes]: how many tasks like this one each node could hold, as in ``room``; with ``now``, without
-        what pods have yet to leave."""
-        return self._count(self._fits.of(task), task, self._claims_of(task), now=now)[0]
+        what pods have yet to leave.
 
-    def rooms_at_most(self, task: Task, labels: Collection[PodLabels], *, now: bool) -> tuple[Ints, int]:
-        """int64[nodes]: as ``rooms``, but 0 where rules about pods close a node, whoever else is placed.
-
-        And how many tasks like this one, with these labels, there is room for in all.
+        ``with_others``: 0 where rules about pods close a node, whoever else is placed.
         """
-        fit, rows = self._fits.of(task), self.rooms(task, now=now)
-        if not fit.dynamic:
-            return rows, int(rows.sum())
-        for check in self._dynamic_checks(fit, task):
+        fit = self._fits.of(task)
+        rows = self._count(fit, task, self._claims_of(task), now=now)[0]
+        for check in self._dynamic_checks(fit, task) if with_others and fit.dynamic else ():
             if check.tightens:
                 rows[~(check.passes if now or check.later is None else check.later)] = 0
-        return rows, self._fits.most_together(task.shape, labels, rows)
+        return rows
 
     def _measure(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> ShapeRoom:
         rows, reserved = self._count(fit, task, claims)
