@@ -16,6 +16,7 @@ from tests.support.hypernodes import hypernode_object
 from tests.support.plans import NOW, Manifest, Plan, decide, manifests, mirror, plan, policy_of
 from vsched.actions.assigning import SEARCHES_MAX, search_budget
 from vsched.actions.gang_assignment import GangAssignment
+from vsched.actions.gang_counts import GangCounts
 from vsched.actions.placing import goal_of
 from vsched.actions.task_kinds import KindsInDomain, kinds_of, mask_of
 from vsched.framework.cycle import run_actions
@@ -377,3 +378,17 @@ def test_what_came_to_nothing_in_one_choice_of_domains_is_tried_in_the_next() ->
         search = GangAssignment(session, session.queue(job), job, kinds, statement, goal, budget, later=False)
         assert search.run(domains)
         assert [(step.task.role, step.row) for step in statement.steps] == [("first", 0), ("second", 1)]
+
+
+def test_what_is_too_much_to_count_on_all_nodes_is_counted_in_a_small_domain() -> None:
+    kinds = "\n".join(f"pods ns/a 20 cpu=3 memory={at}Mi" for at in range(1, 6))
+    text = f"node n0 cpu=400 memory=1Ti\nnode n1 cpu=8 memory=1Ti\njob ns/a min=3\n{kinds}"
+    session = Session(mirror(manifests(text)).snapshot(NOW), GANGS, REGISTRY, Trace())
+    job, budget = session.view("ns/a"), search_budget(session)
+    tasks = kinds_of(session, list(job.job.pending.values()), lambda task: task.role)
+    counts = GangCounts(session, tasks, goal_of(session, job), budget, later=False)
+    assert counts.may_be_met()
+    assert not counts.is_counted
+    counts.reach = dict.fromkeys(range(5), mask_of(session, np.array([1])))
+    assert not counts.may_be_met()
+    assert not budget.cut

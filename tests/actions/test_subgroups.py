@@ -266,7 +266,7 @@ def test_where_the_order_does_not_work_out_the_larger_sub_group_goes_first() -> 
         pytest.param(
             full(1, 2, 3, 4, 5) + "\njob ns/a min=4" + pods("w:a", 2) + pods("w:b", 2),
             [workers(2, 2)],
-            "sub-group w/b needs 2, 1 fits: 8 nodes have too little cpu",
+            "the gang needs 4, 3 fit: sub-groups w/a and w/b together need 16 cpu; usable nodes have 12 free",
             id="the last of those that the job needs",
         ),
         pytest.param(

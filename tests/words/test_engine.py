@@ -271,6 +271,12 @@ SAID: list[tuple[str, str]] = [
     (jobs.gang_needs(3), "the gang needs 3"),
     (jobs.roles_of(["worker"]), "role worker"),
     (jobs.roles_of(["ps", "worker"]), "roles ps and worker"),
+    (jobs.sub_groups_of(["part/x"]), "sub-group part/x"),
+    (jobs.sub_groups_of(["part/x", "part/y"]), "sub-groups part/x and part/y"),
+    (
+        jobs.in_no_domains("sub-groups part/x and part/y"),
+        "sub-groups part/x and part/y do not fit together, whichever domains they are in",
+    ),
     (jobs.pods_like(["a-0"]), "pods like a-0"),
     (jobs.pods_like(["a-0", "a-4"]), "pods like a-0 and a-4"),
     (

@@ -14,6 +14,7 @@ import msgspec
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.gang_assignment import GangAssignment
 from vsched.actions.gang_counts import CELLS_OF_A_STEP, SearchBudget
+from vsched.actions.gang_memory import search_once
 from vsched.actions.placing import PlacingArgs, PlacingGoal, goal_of, place_in_order
 from vsched.actions.task_kinds import KindsInDomain, TaskKinds, kinds_of
 from vsched.framework.jobs import JobView
@@ -80,7 +81,8 @@ def place_in_any_way(
     for later in (False, True) if session.nodes.in_motion and not waits else (False,):
         budget = search_budget(session)
         steps = budget.steps
-        found = GangAssignment(session, queue, job, kinds, statement, goal, budget, later=later).run(domains)
+        search = GangAssignment(session, queue, job, kinds, statement, goal, budget, later=later)
+        found = search_once(search, domains)
         selection.searched += steps - budget.steps
         if found:
             placed = {entry.task.uid for entry in session.ledger.log[before:]}

@@ -43,8 +43,8 @@ class GangAssignment:
         later: bool,
     ) -> None:
         """``later``: room that pods have yet to leave counts as well."""
-        self._session, self._queue, self._job, self._statement = session, queue, job, statement
-        self._later, self._budget = later, budget
+        self.session, self.queue, self.job, self._statement = session, queue, job, statement
+        self.kinds, self.goal, self.later, self.budget = kinds, goal, later, budget
         self._tasks, self._firsts, self._kind_of = list(kinds.usable), kinds.firsts, kinds.of
         self._is_exact = kinds.are_plain
         """Whether counting says all."""
@@ -61,7 +61,7 @@ class GangAssignment:
         """Place enough tasks; where that cannot be done, nothing has changed."""
         before = self._statement.savepoint()
         for task in self._tasks:
-            lift_nomination(self._session, self._statement, self._job, task)
+            lift_nomination(self.session, self._statement, self.job, task)
         if self._in_domains(domains):
             return True
         self._statement.rollback(before)
@@ -76,7 +76,7 @@ class GangAssignment:
         (kinds, domains), *others = choices
         before = self._counts.reach
         for domain in domains:
-            if self._budget.cut or not self._budget.take():
+            if self.budget.cut or not self.budget.take():
                 break
             self._counts.reach = {**before, **{kind: domain & before.get(kind, domain) for kind in kinds}}
             if self._in_domains(others):
@@ -105,7 +105,7 @@ class GangAssignment:
     def _scarcest_first(self) -> None:
         """Try tasks first that fit on few nodes; last, those that fit on none: they may need others beside them."""
         options = [sum(1 for _ in self._open_rows(task, kind)) for kind, task in enumerate(self._firsts)]
-        rank = [count or len(self._session.nodes) + 1 for count in options]
+        rank = [count or len(self.session.nodes) + 1 for count in options]
         self._tasks.sort(key=lambda task: (rank[self._kind_of[task.uid]], self._kind_of[task.uid]))
 
     def _ways(self, at: int) -> Iterator[bool]:
@@ -113,7 +113,7 @@ class GangAssignment:
         task, way = self._tasks[at], self._counts.way
         kind = self._kind_of[task.uid]
         if self._left[kind]:
-            if self._session.plugins.grantable(self._queue, task) is None:
+            if self.session.plugins.grantable(self.queue, task) is None:
                 self._left[kind] -= 1
                 before = self._statement.savepoint()
                 for row in self._rows(task, kind, way):
@@ -123,7 +123,7 @@ class GangAssignment:
                             yield True
                         self._statement.rollback(before)
                 self._left[kind] += 1
-            if self._budget.cut:
+            if self.budget.cut:
                 return
             left, self._left[kind] = self._left[kind], 0
             self._counts.way = way if way is None or not any(one == kind for _, one in way) else None
@@ -138,23 +138,25 @@ class GangAssignment:
         """The same with one more task of any kind: rules about other pods say which one can come first."""
         for kind, tasks in self._by_kind.items():
             task = tasks[-self._left[kind]]
-            if not self._left[kind] or self._session.plugins.grantable(self._queue, task) is not None:
+            if not self._left[kind] or self.session.plugins.grantable(self.queue, task) is not None:
                 continue
             self._left[kind] -= 1
             before = self._statement.savepoint()
             for row in self._rows(task, kind, None):
+                self.budget.steps += 1  # given back: what was tried in another order takes none
                 for number, _ in enumerate(self._claim_ways(task, row)):
                     self._there[row, kind, number] += 1
                     state = frozenset((+self._there).items())
                     if state not in self._seen:
                         self._seen.add(state)
+                        self.budget.steps -= 1
                         self._place(task, row)
                         if self._counts.met or self._counts.may_be_met():
                             yield True
                         self._statement.rollback(before)
                     self._there[row, kind, number] -= 1
             self._left[kind] += 1
-            if self._budget.cut:
+            if self.budget.cut:
                 return
 
     def _rows(self, task: Task, kind: int, way: Way | None) -> Iterator[int]:
@@ -162,39 +164,39 @@ class GangAssignment:
         tried: set[bytes] = set()
         most = ROWS_COUNTED if self._counts.is_counted else 0
         for number, row in enumerate(self._open_rows(task, kind)):
-            if self._is_exact and way is not None and (number >= most or self._budget.steps <= 0):
+            if self._is_exact and way is not None and (number >= most or self.budget.steps <= 0):
                 yield from (one for one, of in way if of == kind)
                 return
-            if self._budget.steps <= 0:
-                self._budget.cut = True
+            if self.budget.steps <= 0:
+                self.budget.cut = True
                 return
             if self._is_exact:
                 stamp = self._stamp(row)
                 if stamp in tried:
                     continue
                 tried.add(stamp)
-            self._budget.steps -= 1
+            self.budget.steps -= 1
             yield row
 
     def _open_rows(self, task: Task, kind: int) -> Iterator[int]:
         """The nodes with room for a task, the best first."""
-        rows, reach = self._session.node_selection.in_order(task, later=self._later), self._counts.reach.get(kind)
+        rows, reach = self.session.node_selection.in_order(task, later=self.later), self._counts.reach.get(kind)
         return rows if reach is None else (row for row in rows if reach[row])
 
     def _claim_ways(self, task: Task, row: int) -> Iterator[object]:
         """What the task's claims may get on a node; each is what they get when the task is placed next."""
-        claims = self._session.claims
+        claims = self.session.claims
         if self._is_exact or not claims.concerns(task):
             yield None
             return
-        ways = claims.ways(task, row, later=self._later, beside=self._firsts, most=self._budget.steps + 2)
+        ways = claims.ways(task, row, later=self.later, beside=self._firsts, most=self.budget.steps + 2)
         for number, way in enumerate(ways.found):
-            if number and not self._budget.take():
+            if number and not self.budget.take():
                 break
             claims.prefer(task, row, way)
             yield way
         claims.prefer(task, row, None)
-        self._budget.cut = self._budget.cut or not ways.complete
+        self.budget.cut = self.budget.cut or not ways.complete
 
     def _stamp(self, row: int) -> bytes:
         """What tells a node from others, for these tasks."""
@@ -202,11 +204,11 @@ class GangAssignment:
         return bytes(np.concatenate((room.free[row], room.most[row])))
 
     def _place(self, task: Task, row: int) -> None:
-        selection = self._session.node_selection
-        if not self._later or selection.fits_at(task, row, later=False):
-            self._statement.allocate(self._job, task, row)
+        selection = self.session.node_selection
+        if not self.later or selection.fits_at(task, row, later=False):
+            self._statement.allocate(self.job, task, row)
         else:
-            self._statement.pipeline(self._job, task, row)
+            self._statement.pipeline(self.job, task, row)
 
     def _goes_on(self, row: int, kind: int, way: Way | None) -> bool:
         """Whether the other tasks may fit now that one of a kind is on a row; ``way`` is one for all of them."""

@@ -19,6 +19,7 @@ from vsched.framework.session import Session
 from vsched.kernels.assignment import NEVER, Assignment, RoomOnNodes, TaskTable, assign, digest_of, too_many
 from vsched.kernels.packing import pack
 from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.shape import PodLabels
 
 CELLS_OF_A_STEP = 1 << 14
 """So many vectors of counts take about as long to look at as a task takes to be placed."""
@@ -64,13 +65,18 @@ class GangCounts:
         self._requests = np.array(requests, dtype=np.int64).reshape(len(self._firsts), len(self._columns))
         self._is_exact = kinds.are_plain
         """Whether amounts say all."""
-        self.is_counted = not too_many(tuple(self.left.values()))
-        """Whether what is left can be counted."""
+        self.is_counted = True
+        """Whether what is left can be counted, on the nodes where it may be."""
         self.way: Way | None = None
         """A way to place what is left, by amounts; None where none is known."""
         self._tables: dict[tuple[tuple[int, ...], tuple[int, ...]], TaskTable] = {}
         self._known: tuple[int, RoomOnNodes] | None = None
         """What nodes have, with the position in the journal that it is for."""
+        self._together: list[int] = []
+        """By kind: how many of its tasks there is room for at most."""
+        self._labels: list[set[PodLabels]] = [set() for _ in self._firsts]
+        for task in kinds.usable:
+            self._labels[kinds.of[task.uid]].add(task.labels)
         self._reach: Mapping[int, Mask] = {}
 
     @property
@@ -80,7 +86,7 @@ class GangCounts:
 
     @reach.setter
     def reach(self, reach: Mapping[int, Mask]) -> None:
-        self._reach, self._known = reach, None
+        self._reach, self._known, self.is_counted = reach, None, True
 
     @property
     def met(self) -> bool:
@@ -93,22 +99,24 @@ class GangCounts:
         goal = self._goal
         missing = goal.missing_later() if self._later else goal.missing()
         of_parts = goal.parts_missing(self._later)
-        kinds = [kind for kind, left in self.left.items() if left]
-        if sum(self.left.values()) < missing:
+        if self.left.total() < missing:
             return False
         room = self.room()
-        for kind in kinds:
-            part = self._parts[kind]
-            others = sum(self.left[one] for one in kinds if one != kind)
-            of_part = sum(self.left[one] for one in kinds if one != kind and self._parts[one] == part)
-            least = max(missing - others, of_parts.get(part, 0) - of_part)
-            if least > 0 and int(np.minimum(room.most[:, kind], least).sum()) < least:
-                return False
-        if self._budget.steps <= 0 or not kinds:
+        rooms = {
+            kind: min(left, self._together[kind], int(room.most[:, kind].sum())) for kind, left in self.left.items()
+        }
+        fits = {kind: count for kind, count in rooms.items() if count}
+        of_part = Counter[str]()
+        for kind, count in fits.items():
+            of_part[self._parts[kind]] += count
+        if of_part.total() < missing or any(of_part[part] < least for part, least in of_parts.items()):
+            return False
+        if self._budget.steps <= 0 or not fits:
             return True
-        counts = tuple(self.left[kind] for kind in kinds)
+        kinds, counts = list(fits), tuple(fits.values())
         rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
         room = RoomOnNodes(room.free[rows], room.most[rows][:, kinds])
+        self.is_counted = self.is_counted and not too_many(counts)
         found = self._counted(kinds, counts, room, missing, of_parts) if self.is_counted else None
         if found is None or not found.complete:
             self.is_counted = False
@@ -181,8 +189,14 @@ class GangCounts:
         if self._known is None or self._known[0] != latest:
             nodes, selection = self._session.nodes, self._session.node_selection
             free = [nodes.future_idle(one) if self._later else nodes.unreserved(one) for one in self._columns]
-            most = [np.minimum(selection.rooms(task, now=not self._later), self._tasks) for task in self._firsts]
-            for kind, reach in self._reach.items():
-                most[kind] = np.where(reach, most[kind], 0)
+            most: list[Ints] = []
+            self._together = []
+            for kind, task in enumerate(self._firsts):
+                found = selection.rooms(task, now=not self._later, with_others=True)
+                reach = self._reach.get(kind)
+                most.append(np.minimum(found if reach is None else np.where(reach, found, 0), self._tasks))
+                filters = () if self._is_exact else self._session.plugins.node_plugins.filters
+                rooms = (one.most_together(task.shape, self._labels[kind], found) for one in filters)
+                self._together.append(min([self._tasks, *rooms]))
             self._known = latest, RoomOnNodes(np.maximum(np.stack(free, axis=1), 0), np.stack(most, axis=1))
         return self._known[1]

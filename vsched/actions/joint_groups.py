@@ -5,7 +5,6 @@ Each group that asks for closeness is tried in all domains that may be its own, 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,11 +18,10 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.framework.subgroups import AnyGroup, SubGroup, SubGroups
+from vsched.framework.subgroups import AnyGroup, SubGroups
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-from vsched.model.topology.constraints import NO_POLICY
 
 
 def place_jointly(
@@ -64,24 +62,16 @@ def joint_wish(
 ) -> JointWish:
     """What the groups of a job need together to meet a goal, by placing these tasks in a statement."""
     kinds = kinds_of(session, tasks, lambda task: groups.of(task).name)
-    minima = _minima(groups)
+    minima = groups.without_choice()
     if minima is None:
         kinds = kinds._replace(are_plain=False)
     whole = goal._replace(
         met=lambda: goal.met() and groups.are_whole(statement.tasks),
         will_be_met=lambda: goal.will_be_met() and groups.will_be_whole(statement.tasks),
         parts_missing=lambda waiting: {group.name: group.lacks(waiting=waiting) for group in minima or ()},
+        subject=("groups", goal.subject),
     )
     return JointWish(kinds, whole, lambda: list(_domains(session, job, groups, kinds, some_stay_out=minima is None)))
-
-
-def _minima(groups: SubGroups) -> list[SubGroup] | None:
-    """The sub-groups whose minima have to be met; None where some may do without others."""
-    parts = [group for group in groups.groups.values() if group.key.policy != NO_POLICY]
-    children: list[AnyGroup] = [*parts, *groups.composites]
-    counts = Counter(map(groups.policy_of, children))
-    is_choice = any(count > groups.policies[policy].minimum for policy, count in counts.items())
-    return None if is_choice else parts
 
 
 def _domains(

@@ -43,6 +43,8 @@ class PlacingGoal(NamedTuple):
     """Whether it can still be met after tasks of these roles found no node, with so many tasks left to try."""
     parts_missing: Callable[[bool], Mapping[str, int]] = lambda waiting: {}
     """How many more tasks of each role or sub-group it takes; those that wait for other pods to leave may count."""
+    subject: Hashable = None
+    """What it is about, among the goals of its job; None where searches for it are not remembered."""
 
 
 def goal_of(session: Session, job: JobView) -> PlacingGoal:
@@ -54,6 +56,7 @@ def goal_of(session: Session, job: JobView) -> PlacingGoal:
         lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
         lambda failed_roles, left: worth_going_on(job, failed_roles),
         lambda waiting: job.roles_missing(waiting=waiting),
+        "job",
     )
 
 
@@ -70,6 +73,7 @@ def goal_later(session: Session, job: JobView) -> PlacingGoal:
         missing,
         lambda failed_roles, left: worth_going_on(job, failed_roles),
         lambda waiting: job.roles_missing(waiting=True),
+        "job, later",
     )
 
 

@@ -302,6 +302,7 @@ def _goal_of(group: AnyGroup) -> PlacingGoal:
         lambda: group.is_pipelined,
         lambda: group.lacks(waiting=True),
         lambda failed_roles, left: group.lacks(waiting=True) <= left,
+        subject=group.key,
     )
 
 

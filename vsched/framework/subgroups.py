@@ -202,6 +202,14 @@ class SubGroups:
         """The position of the policy that a group is a child of."""
         return self.policies[group.position].above if isinstance(group, Composite) else group.key.policy
 
+    def without_choice(self) -> list[SubGroup] | None:
+        """The sub-groups whose minima all have to be met; None where some may do without others."""
+        parts = [group for group in self.groups.values() if group.key.policy != NO_POLICY]
+        children: list[AnyGroup] = [*parts, *self.composites]
+        counts = Counter(map(self.policy_of, children))
+        is_choice = any(count > self.policies[policy].minimum for policy, count in counts.items())
+        return None if is_choice else parts
+
     # -- changes ------------------------------------------------------------------------------------------------------
 
     def follow(self, task: Task, change: NodeChange) -> None:

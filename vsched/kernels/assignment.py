@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.nodes.table import Ints, Mask
+from vsched.model.nodes.table import Floats, Ints, Mask
 
 CELLS_MAX = 1 << 14
 """Vectors of counts, at most, that are told apart; the work for one node grows with them."""
@@ -74,7 +74,7 @@ class _Stage(NamedTuple):
     """int64[vectors]: how many fillers fitted on the nodes before it, beside each vector; negative for none."""
 
 
-def digest_of(*amounts: Ints | Mask) -> bytes:
+def digest_of(*amounts: Ints | Floats | Mask) -> bytes:
     """Equal for equal questions: a gang that waits asks the same in each session, mostly of nodes with equal room."""
     digest = blake2b(digest_size=16)
     for one in amounts:
@@ -111,7 +111,7 @@ def assign(tasks: TaskTable, room: RoomOnNodes, needed: Ints, cells_max: int) ->
         vectors, fillers = _takes(tasks, room.free[row], room.most[row])
         cells += (best.size + CELLS_OF_A_VECTOR) * (len(vectors) + 1)
         if cells > cells_max:
-            return Assignment(None, cells, complete=False)
+            return Assignment(None, cells_max, complete=False)  # this node was not looked at
         sums = [best[_less(tasks.shape, vector)] + count for vector, count in zip(vectors, fillers, strict=True)]
         more = np.minimum(np.maximum.reduce(sums), tasks.fillers)
         more = np.where(more < 0, -NEVER, more)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, islice, product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,9 @@ from vsched.model.nodes.table import Ints, Mask
 
 SETS_MAX = 64
 """So many sets of roles are tried, the smallest first; then all roles are named."""
+
+CHOICES_MAX = 256
+"""So many choices of domains are compared for one set of roles."""
 
 CELLS_OF_A_ROW = 32
 """A node that is looked at costs as much as so many vectors of counts (``assignment.assign``)."""
@@ -74,6 +78,14 @@ class Infeasible(NamedTuple):
     """None where there is enough of each resource in all."""
 
 
+class DomainChoice(NamedTuple):
+    """Roles whose tasks have to be in one domain together."""
+
+    roles: frozenset[int]
+    domains: Sequence[Mask]
+    """bool[nodes]: each domain that may be theirs."""
+
+
 def infeasible(gang: GangDemand, nodes: OpenNodes, cells_max: int) -> tuple[Infeasible | None, int]:
     """The smallest set of roles whose tasks do not fit on the nodes together, and what counting has cost.
 
@@ -81,6 +93,36 @@ def infeasible(gang: GangDemand, nodes: OpenNodes, cells_max: int) -> tuple[Infe
     """
     search = _Search(gang, nodes, cells_max)
     return _found(gang, search), cells_max - search.cells
+
+
+def infeasible_in_domains(
+    gang: GangDemand, nodes: OpenNodes, choices: Sequence[DomainChoice], cells_max: int
+) -> tuple[tuple[int, ...], int]:
+    """The smallest set of roles that do not fit together, whichever domains they are in, and what counting has cost.
+
+    Empty where all fit, or where it would cost more, or there are more choices than are compared.
+    """
+    everyone, columns, cells = range(len(gang.minima)), tuple(range(gang.requests.shape[1])), cells_max
+    of_role = np.array(gang.roles)
+    tried = (some for size in range(1, len(everyone) + 1) for some in combinations(everyone, size))
+    for roles in islice(tried, SETS_MAX):
+        own = [one for one in choices if not one.roles.isdisjoint(roles)]
+        if prod(len(one.domains) for one in own) > CHOICES_MAX:
+            continue
+        for domains in product(*(one.domains for one in own)):
+            is_open = nodes.open.copy()
+            for one, mask in zip(own, domains, strict=True):
+                is_open[:, np.isin(of_role, list(one.roles))] &= mask[:, None]
+            search = _Search(gang, OpenNodes(nodes.free, is_open), cells)
+            fits = search.fits(roles, columns)
+            cells = search.cells - CELLS_OF_A_ROW * len(nodes.free)
+            if cells <= 0:
+                return (), cells_max - cells
+            if fits is not False:
+                break
+        else:
+            return roles, cells_max - cells
+    return (), cells_max - cells
 
 
 def _found(gang: GangDemand, search: _Search) -> Infeasible | None:

@@ -290,6 +290,10 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         """The weighted sum of node affinity, taints, pod affinity and soft spread; None where it is constant."""
         return self._preferences.score(shape, labels, candidates)
 
+    def relative_state(self, shape: Shape, labels: PodLabels) -> bytes:
+        """The counts of the pods that the preferences are about."""
+        return self._preferences.state(shape, labels)
+
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """Count one more pod on the node."""
         self._moves.append(row)

@@ -31,8 +31,9 @@ from vsched.model.nodes.table import Ints, Mask, NodeStatics, NodeTable
 from vsched.model.pods.shape import PodLabels, Rules, Shape
 from vsched.model.pods.task import Task
 from vsched.plugins.pods.apart import one_a_domain
+from vsched.plugins.pods.constraints import hard_spread
 from vsched.plugins.pods.effective import effective
-from vsched.plugins.pods.rules import NO_CLASS, PodClass, PodRules, hard_spread
+from vsched.plugins.pods.rules import NO_CLASS, PodClass, PodRules
 from vsched.plugins.words import arguments
 from vsched.plugins.words.nodes import OTHER_NODE
 
@@ -190,6 +191,10 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     def dynamic_checks(self, shape: Shape, task_class: Hashable, nodes: NodeTable) -> Sequence[Check]:
         """Checks by the pods now on nodes; the masks are valid until the next placement."""
         return self._rules.checks(shape, _pod_class(task_class))
+
+    def dynamic_state(self, shape: Shape, task_class: Hashable) -> bytes:
+        """The counts of the pods that its rules are about."""
+        return self._rules.state(shape, _pod_class(task_class))
 
     def most_together(self, shape: Shape, labels: Collection[PodLabels], rows: Ints) -> int:
         """At most one pod a node if the shape has host ports, and one a domain if the pods have anti-affinity."""

@@ -43,6 +43,9 @@ POLICIES = {
 ONE_RACK, FOUR_RACKS = [(1, "tier 1 (rack)")], [(4, "tier 1 (rack)")]
 ALL_DOMAINS = [*FOUR_RACKS, (2, "tier 2 (block)")]
 ALL_FULL = on_nodes([("Insufficient cpu", 8)])
+BOTH = words.lack_together(
+    words.sub_groups_of(["w/a", "w/b"]), "16", "cpu", words.USABLE_NODES, words.free("8", leaving=False)
+)
 EACH_POLICY = [pytest.param(policy, id=name) for name, policy in POLICIES.items()]
 
 
@@ -203,7 +206,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             None,
             PAIRS,
             Code.GANG_SIZE,
-            f"{words.needs(words.THE_GANG, 4, 4, 2)}: {ALL_FULL}",
+            f"{words.needs(words.THE_GANG, 4, 4, 2)}: {BOTH}",
             id="the cluster lacks room for all sub-groups",
         ),
         pytest.param(

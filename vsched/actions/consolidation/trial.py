@@ -272,7 +272,10 @@ def _once_pipelined(session: Session, job: JobView) -> PlacingGoal:
     """The goal that the job can start once pods have left: more of its tasks get no place."""
     goal = goal_of(session, job)
     return goal._replace(
-        met=goal.will_be_met, missing=goal.missing_later, parts_missing=lambda waiting: job.roles_missing(waiting=True)
+        met=goal.will_be_met,
+        missing=goal.missing_later,
+        parts_missing=lambda waiting: job.roles_missing(waiting=True),
+        subject="pipelined",
     )
 
 

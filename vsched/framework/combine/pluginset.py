@@ -85,6 +85,11 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         return self._layout.looking_around.isdisjoint(deciding)
 
     @property
+    def ready_by_job_alone(self) -> bool:
+        """Whether it follows from a job and its pods alone when enough of them have a node."""
+        return self._layout.looking_around.isdisjoint((JobReady, JobPipelined))
+
+    @property
     def place_plugins(self) -> PlacePlugins:
         """The plugins that make tiers, and that score domains and nodes by where they are."""
         return PlacePlugins(

@@ -153,6 +153,24 @@ class FeasibilityCache:
             found += placement.queue_limit_checks(self._queue_of(task), fit.shape, self._nodes)
         return found
 
+    def state(self, task: Task) -> list[bytes] | None:
+        """What decides where a task may go and what suits it best, besides nodes and what they have; None if unknown.
+
+        Equal states stay equal as equal tasks are placed on the same nodes.
+        """
+        if self._carried is None or any(one.scores_task(task) for one in self._task_scorers):
+            return None
+        shape, task_class = task.shape, self.class_of(task)
+        found: list[bytes | None] = []
+        for position, one in enumerate(self._filters):
+            its_class = self._one_class(task_class, position)
+            if one.is_dynamic(shape, its_class):
+                found.append(one.dynamic_state(shape, its_class))
+        relative = [one for one in self._relative if one.is_relative(shape, task.labels)]
+        found += [one.relative_state(shape, task.labels) for one in relative]
+        known = [one for one in found if one is not None]
+        return known if len(known) == len(found) else None
+
     def fits_later(self, fit: ShapeNodes, row: int, slots: int = 0) -> bool:
         """Whether static checks and amounts allow the row once leaving pods have left.
 

@@ -20,6 +20,7 @@ from vsched.framework.nodes.reserving import ReservesRoom
 from vsched.framework.nodes.shapes import ShapeNodes
 from vsched.framework.nodes.survey import NodeSurvey
 from vsched.framework.points.nodes import Check
+from vsched.kernels.assignment import digest_of
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.task import Task
 
@@ -116,6 +117,23 @@ class NodeSelection(NodeSurvey):
         for row in self.own_first(order):
             if _claims_pass(self._claims_of(task), row, later=later):
                 yield row
+
+    def state(self, tasks: Sequence[Task], *, later: bool) -> Sequence[object] | None:
+        """What decides where such tasks may go, and which nodes suit them best; None where nobody can tell.
+
+        Equal states stay equal as equal tasks are placed on the same nodes. What they claim is left out, and nodes
+        without room for any of them.
+        """
+        states = [self._fits.state(task) for task in tasks]
+        if self._reservers or None in states:
+            return None
+        nodes, only = self._nodes, self._only
+        rows = np.flatnonzero(np.logical_or.reduce([self.rooms(task, now=not later) > 0 for task in tasks]))
+        amounts = nodes.allocatable, nodes.idle, nodes.releasing, nodes.pipelined, nodes.requested, nodes.scoring
+        told: list[Ints | Floats | Mask] = [rows, nodes.terminating[rows], *(one[:, rows] for one in amounts)]
+        if only is not None:
+            told += [only.mask[rows]] if only.scores is None else [only.mask[rows], only.scores[rows]]
+        return (*states, nodes.in_motion, digest_of(*told))
 
     def is_free_of_others(self, task: Task) -> bool:
         """Whether room and attributes of nodes alone decide where a task may go: no claims, no rules about pods."""

@@ -191,10 +191,18 @@ class NodeSurvey:
             self._looks += 1
         return self.room(task)
 
-    def rooms(self, task: Task, *, now: bool = False) -> Ints:
+    def rooms(self, task: Task, *, now: bool = False, with_others: bool = False) -> Ints:
         """int64[nodes]: how many tasks like this one each node could hold, as in ``room``; with ``now``, without
-        what pods have yet to leave."""
-        return self._count(self._fits.of(task), task, self._claims_of(task), now=now)[0]
+        what pods have yet to leave.
+
+        ``with_others``: 0 where rules about pods close a node, whoever else is placed.
+        """
+        fit = self._fits.of(task)
+        rows = self._count(fit, task, self._claims_of(task), now=now)[0]
+        for check in self._dynamic_checks(fit, task) if with_others and fit.dynamic else ():
+            if check.tightens:
+                rows[~(check.passes if now or check.later is None else check.later)] = 0
+        return rows
 
     def _measure(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> ShapeRoom:
         rows, reserved = self._count(fit, task, claims)

@@ -32,6 +32,8 @@ class Check(NamedTuple):
     lasting: bool = False
     """Of a check by attributes of nodes or by claims: whether it applies as long as node, pod and volumes stay as they
     are."""
+    tightens: bool = False
+    """Whether more pods on nodes can only make it apply to more nodes."""
     details: Callable[[], Sequence[Check]] | None = None
     """Returns finer reasons for the nodes that do not pass; called only for messages."""
 
@@ -88,6 +90,14 @@ class NodeFilter(Point):
         """Checks that depend on the pods on nodes. Called before each placement of a dynamic shape."""
         return ()
 
+    def dynamic_state(self, shape: Shape, task_class: Hashable) -> bytes | None:
+        """What ``dynamic_checks`` of such pods follow from at present, besides nodes' attributes and namespaces.
+
+        As long as it is equal, equal placements change the checks alike, so that a search for places of a gang that
+        came to nothing is not made again. None where nobody can tell: then it is made in each session.
+        """
+        return None
+
     def holders(self, shape: Shape, rows: Mask) -> NodeHolders | None:
         """Which pods hold what a pod of this shape lacks, on the node of ``rows`` that comes closest to having it.
 
@@ -131,6 +141,13 @@ class NodeScore(Point):
 
     def relative_score(self, shape: Shape, labels: PodLabels, nodes: NodeTable, candidates: Mask) -> Floats | None:
         """Scores of all nodes whose scale depends on the candidate nodes. Called before each placement."""
+        return None
+
+    def relative_state(self, shape: Shape, labels: PodLabels) -> bytes | None:
+        """What ``relative_score`` of such a pod follows from at present, besides candidates and nodes' attributes.
+
+        As of ``NodeFilter.dynamic_state``; None where nobody can tell.
+        """
         return None
 
 

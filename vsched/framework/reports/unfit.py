@@ -1,4 +1,4 @@
-"""Gangs whose pods fit on the nodes in no way, beside what runs: which of their roles do not fit there together.
+"""Gangs whose pods fit on the nodes in no way, beside what runs: which of their roles, or of their sub-groups, do not.
 
 Each pod of such a gang may fit by itself, so reasons of single pods do not explain it. The answer is counted
 (``kernels.infeasibility``) for messages alone, so sessions in which no gang waits do not pay for it.
@@ -6,16 +6,25 @@ Each pod of such a gang may fit by itself, so reasons of single pods do not expl
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from vsched.framework.jobs import JobView
+from vsched.framework.reports.unfit_domains import domain_choices
 from vsched.framework.session import Session
+from vsched.framework.subgroups import SubGroup, SubGroups
 from vsched.framework.words import jobs as words
 from vsched.kernels.assignment import digest_of
-from vsched.kernels.infeasibility import AmountShortage, GangDemand, Infeasible, OpenNodes, infeasible
+from vsched.kernels.infeasibility import (
+    AmountShortage,
+    GangDemand,
+    Infeasible,
+    OpenNodes,
+    infeasible,
+    infeasible_in_domains,
+)
 from vsched.model.amounts.resources import PODS, format_amount
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.status import Status
@@ -46,13 +55,23 @@ class UnfitGang(NamedTuple):
     """Whether it names pods of this gang: those of other gangs like it have other names."""
 
 
+class _Parting(NamedTuple):
+    """A way to part the pods of a gang, in sets that may have minima."""
+
+    part_of: Callable[[Task], Hashable]
+    minima: Mapping[str, int]
+    """How many more pods of a part the gang needs at least, where it says so."""
+    by_group: bool = False
+    """Whether the parts are its sub-groups."""
+
+
 class _Kinds(NamedTuple):
     """The pods of a gang that it may still place."""
 
     firsts: list[Task]
     """One of each kind."""
     roles: list[Task]
-    """The first of each role; without roles, of each kind."""
+    """The first of each part."""
     gang: GangDemand
     columns: list[int]
     """The resources that they ask for."""
@@ -71,7 +90,7 @@ class UnfitGangs:
     def of(self, view: JobView) -> UnfitGang | None:
         """Why its pods fit on the nodes in no way; None where there may be one, and for gangs of one kind of pods."""
         missing = self._session.plugins.tasks_missing(view)
-        if missing < 2 or view.sub_groups is not None:
+        if missing < 2:
             return None
         job_class = self._session.waiting.kind(view)
         if job_class is not None and job_class in self._of_class:
@@ -82,7 +101,11 @@ class UnfitGangs:
         return found
 
     def _worked_out(self, view: JobView, missing: int) -> UnfitGang | None:
-        kinds = self._kinds(view, missing)
+        some = (self._found(view, missing, parting) for parting in _partings(view))
+        return next((found for found in some if found is not None), None)
+
+    def _found(self, view: JobView, missing: int, parting: _Parting) -> UnfitGang | None:
+        kinds = self._kinds(view, missing, parting)
         if kinds is None or len(kinds.roles) < 2:
             return None
         gang = kinds.gang
@@ -93,13 +116,15 @@ class UnfitGangs:
             self._known[key], cells = self._look(kinds)
             self._cells -= cells  # also of what is remembered: so messages do not depend on it
         found = self._known[key]
-        return None if found is None else self._said(kinds, found)
+        if found is None:
+            return None
+        return self._said_of_groups(view, kinds, found) if parting.by_group else self._said(kinds, found)
 
-    def _kinds(self, view: JobView, missing: int) -> _Kinds | None:
+    def _kinds(self, view: JobView, missing: int, parting: _Parting) -> _Kinds | None:
         """Its pods by kind; None where these are too many, or too few pods could be placed whatever nodes have."""
-        kinds: dict[Hashable, list[Task]] = {}
+        part_of, kinds = parting.part_of, dict[Hashable, list[Task]]()
         for task in self._usable(view):
-            kinds.setdefault((task.role, task.shape), []).append(task)
+            kinds.setdefault((part_of(task), task.shape), []).append(task)
             if len(kinds) > KINDS_MAX:
                 return None
         firsts = [min(some, key=lambda task: (task.created, task.name)) for some in kinds.values()]
@@ -107,12 +132,12 @@ class UnfitGangs:
         firsts = self._session.plugins.ordered_tasks(firsts)
         roles: dict[Hashable, Task] = {}
         for task in firsts:
-            roles.setdefault(task.role or task.shape, task)
+            roles.setdefault(part_of(task), task)
         numbers = {key: number for number, key in enumerate(roles)}
-        of_kind = tuple(numbers[task.role or task.shape] for task in firsts)
+        of_kind = tuple(numbers[part_of(task)] for task in firsts)
         counts = tuple(count_of[task.uid] for task in firsts)
-        lacking = view.roles_missing()
-        minima = tuple(lacking.pop(task.role, 0) for task in roles.values())
+        lacking: dict[Hashable, int] = {part: least for part, least in parting.minima.items() if least}
+        minima = tuple(lacking.pop(part, 0) for part in roles)
         if sum(counts) < missing or lacking or (np.bincount(of_kind, counts, len(roles)) < minima).any():
             return None
         columns = sorted({column for task in firsts for column, _ in task.shape.request})
@@ -130,7 +155,36 @@ class UnfitGangs:
             if task.claims is None or self._session.claims.obstacle(task) is None:
                 yield task
 
+    def in_domains(self, view: JobView) -> UnfitGang | None:
+        """Why its sub-groups fit in no choice of domains, though each may fit in some.
+
+        None where they may, and where the whole job has to be close: what is said of its domains says more.
+        """
+        groups, missing = view.sub_groups, self._session.plugins.tasks_missing(view)
+        needed = None if groups is None else groups.without_choice()
+        if groups is None or needed is None or (view.spec.topology is not None and view.spec.topology.hard):
+            return None
+        kinds = self._kinds(view, missing, _by_group(groups, needed))
+        if kinds is None or len(kinds.roles) < 2 or self._cells <= 0:
+            return None
+        gang, nodes, choices = kinds.gang, self._open_nodes(kinds), domain_choices(self._session, view, kinds.roles)
+        masks = [mask for one in choices for mask in one.domains]
+        of_choices = [number for one in choices for number in (len(one.domains), -1, *sorted(one.roles))]
+        asked = _question(gang, nodes), digest_of(np.array(of_choices), *masks)
+        found, cells = self._session.memo.of(
+            MEMO, asked, (), lambda: infeasible_in_domains(gang, nodes, choices, CELLS_MAX)
+        )
+        self._cells -= cells
+        if len(found) < 2:
+            return None  # what is said of the domain with most room for one says more
+        names = [groups.of(kinds.roles[role]).name for role in found]
+        return UnfitGang(words.in_no_domains(words.sub_groups_of(names)), None, names_pods=True)
+
     def _look(self, kinds: _Kinds) -> tuple[Infeasible | None, int]:
+        gang, nodes = kinds.gang, self._open_nodes(kinds)
+        return self._session.memo.of(MEMO, _question(gang, nodes), (), lambda: infeasible(gang, nodes, CELLS_MAX))
+
+    def _open_nodes(self, kinds: _Kinds) -> OpenNodes:
         gang = kinds.gang
         total = np.array(gang.counts) @ gang.requests
         free = np.minimum(np.stack([self._free(column) for column in kinds.columns], axis=1), total)
@@ -138,9 +192,7 @@ class UnfitGangs:
         for kind, task in enumerate(kinds.firsts):
             for check in self._session.node_selection.static_checks(task):
                 is_open[:, kind] &= check.passes
-        nodes = OpenNodes(free, is_open)
-        asked = digest_of(gang.requests, np.array((*gang.counts, *gang.roles, *gang.minima, gang.missing)), *nodes)
-        return self._session.memo.of(MEMO, asked, (), lambda: infeasible(gang, nodes, CELLS_MAX))
+        return OpenNodes(free, is_open)
 
     def _free(self, column: int) -> Ints:
         """int64[nodes]: what is not used, or used by pods that are leaving; whatever is reserved."""
@@ -151,25 +203,38 @@ class UnfitGangs:
         return np.maximum(free, 0)
 
     def _said(self, kinds: _Kinds, found: Infeasible) -> UnfitGang:
-        names = self._session.nodes.axis.names
-        selection, firsts = self._session.node_selection, [kinds.roles[role] for role in found.roles]
-        own = [kind for kind, role in enumerate(kinds.gang.roles) if role in found.roles]
-        all_needed = found.needed == sum(kinds.gang.counts[kind] for kind in own)
+        firsts = [kinds.roles[role] for role in found.roles]
         names_pods = not all(task.role for task in firsts)
         if not names_pods:
             who = words.roles_of([task.role for task in firsts])
         else:
             who = words.pods_like([task.name for task in firsts])
-        if found.shortage is not None:
-            message = self._short(who, kinds, found.shortage, several=len(firsts) > 1, all_needed=all_needed)
-        else:
-            resources = [names[kinds.columns[column]] for column in found.resources]
-            message = words.few_fit(who, found.needed, found.fits, resources)
-        is_plain = not self._session.nodes.in_motion and all(map(selection.is_free_of_others, kinds.firsts))
-        fits = found.fits_in_all if is_plain else None
+        message, fits = self._message(who, kinds, found), self._fits(kinds, found)
         if len(firsts) > 1:
             return UnfitGang(message, fits, names_pods=names_pods)
-        return UnfitGang(message, fits, firsts[0].role, found.fits, firsts[0] if len(own) == 1 else None, names_pods)
+        is_alone = sum(role in found.roles for role in kinds.gang.roles) == 1
+        return UnfitGang(message, fits, firsts[0].role, found.fits, firsts[0] if is_alone else None, names_pods)
+
+    def _said_of_groups(self, view: JobView, kinds: _Kinds, found: Infeasible) -> UnfitGang:
+        assert view.sub_groups is not None, "the pods were parted by sub-group"
+        groups = [view.sub_groups.of(kinds.roles[role]).name for role in found.roles]
+        message = self._message(words.sub_groups_of(groups), kinds, found)
+        return UnfitGang(message, self._fits(kinds, found), names_pods=True)
+
+    def _fits(self, kinds: _Kinds, found: Infeasible) -> int | None:
+        """How many pods fit; None where other things than amounts may decide that."""
+        selection = self._session.node_selection
+        is_plain = not self._session.nodes.in_motion and all(map(selection.is_free_of_others, kinds.firsts))
+        return found.fits_in_all if is_plain else None
+
+    def _message(self, who: str, kinds: _Kinds, found: Infeasible) -> str:
+        own = [count for role, count in zip(kinds.gang.roles, kinds.gang.counts, strict=True) if role in found.roles]
+        if found.shortage is not None:
+            several, all_needed = len(found.roles) > 1, found.needed == sum(own)
+            return self._short(who, kinds, found.shortage, several=several, all_needed=all_needed)
+        names = self._session.nodes.axis.names
+        resources = [names[kinds.columns[column]] for column in found.resources]
+        return words.few_fit(who, found.needed, found.fits, resources)
 
     def _short(self, who: str, kinds: _Kinds, found: AmountShortage, *, several: bool, all_needed: bool) -> str:
         """There is too little of one resource in all."""
@@ -184,3 +249,23 @@ class UnfitGangs:
             words.free(free, leaving=bool(nodes.in_motion and nodes.releasing[column].any())),
             several=several,
         )
+
+
+def _partings(view: JobView) -> Iterator[_Parting]:
+    """By sub-group, where all of them are needed; then by role, and by what pods ask for where they have none."""
+    groups = view.sub_groups
+    if groups is None:
+        yield _Parting(lambda task: task.role or task.shape, view.roles_missing())
+        return
+    needed = groups.without_choice()
+    if needed is not None:
+        yield _by_group(groups, needed)
+    yield _Parting(lambda task: task.role or task.shape, {})
+
+
+def _by_group(groups: SubGroups, needed: Sequence[SubGroup]) -> _Parting:
+    return _Parting(lambda task: groups.of(task).name, {one.name: one.lacks() for one in needed}, by_group=True)
+
+
+def _question(gang: GangDemand, nodes: OpenNodes) -> bytes:
+    return digest_of(gang.requests, np.array((*gang.counts, *gang.roles, *gang.minima, gang.missing)), *nodes)

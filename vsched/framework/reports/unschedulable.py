@@ -100,7 +100,9 @@ class UnschedulableReasons:
         if why.code is Code.CLAIM:
             return self._lacking_claims(view, cause, why)
         if not waits(why):
-            return self.refused(view, why)
+            is_close = why.code is Code.TOPOLOGY and view.sub_groups is not None
+            unfit = (self._unfit.of(view) or self._unfit.in_domains(view)) if is_close else None
+            return self.refused(view, why) if unfit is None else self._unfit_in_groups(view, unfit)
         return self._leaving(view) if view.has_minima else self._out_of_sight(view)
 
     def _lacking_claims(self, view: JobView, cause: Task, why: Refusal) -> UnschedulableReason:
@@ -177,7 +179,7 @@ class UnschedulableReasons:
             cause, why = unfit.alone, room.full._replace(fits=unfit.of_role, also=why.also)
         explained = self.holders.explain(view.key, cause, why)
         why = explained.why
-        code, head = self._scale(view, cause, why) if unfit is None else self._scale_of_unfit(view, why, unfit)
+        code, head = self._scale(view, cause, why) if unfit is None else self._scale_of_unfit(view, binding(why), unfit)
         if not len(self.session.nodes):
             return UnschedulableReason(Code.NO_NODES, f"{head}: {NO_NODES_KNOWN}")
         if unfit is not None and unfit.alone is None:
@@ -197,6 +199,11 @@ class UnschedulableReasons:
         if protected is not None:
             code, message = protected.code, f"{protected.message}; {message}"
         return UnschedulableReason(code, message, why.reasons, also)
+
+    def _unfit_in_groups(self, view: JobView, unfit: UnfitGang) -> UnschedulableReason:
+        """The reason for a gang whose sub-groups ask for closeness and do not fit together, with it or without."""
+        code, head = self._scale_of_unfit(view, Code.TOPOLOGY, unfit)
+        return UnschedulableReason(code, f"{head}: {unfit.message}")
 
     def _details(self, view: JobView, cause: Task, why: NodeReasons, counts: str) -> str:
         """What is wrong with the nodes; ``counts`` says how many there are by reason."""
@@ -264,7 +271,7 @@ class UnschedulableReasons:
         head = words.needs(words.THE_GANG, minimum, missing, fits, most)
         return Code.GANG_SIZE if fits or most else code, head
 
-    def _scale_of_unfit(self, view: JobView, why: NodeReasons, unfit: UnfitGang) -> tuple[Code, str]:
+    def _scale_of_unfit(self, view: JobView, code: Code, unfit: UnfitGang) -> tuple[Code, str]:
         """The same for a gang whose roles do not fit together, or one of which does not."""
         lacking = view.roles_missing().get(unfit.role, 0)
         if unfit.role and unfit.of_role < lacking:
@@ -272,8 +279,10 @@ class UnschedulableReasons:
             return Code.ROLE_MINIMUM, words.needs(f"role {unfit.role}", minimum, lacking, unfit.of_role)
         missing = self.session.plugins.tasks_missing(view)
         fits = min(missing, fitting(self.session, view)) if unfit.fits is None else unfit.fits
-        head = words.needs(words.THE_GANG, view.min_member, missing, fits)
-        return Code.GANG_SIZE if fits else binding(why), head
+        minimum = view.min_member
+        if view.sub_groups is not None:  # what these need may be more
+            minimum = max(minimum, view.ready + missing)
+        return Code.GANG_SIZE if fits else code, words.needs(words.THE_GANG, minimum, missing, fits)
 
     def _scale_of_sub_group(
         self, groups: SubGroups, view: JobView, cause: Task, missing: int, code: Code

@@ -82,6 +82,11 @@ def roles_of(roles: Sequence[str]) -> str:
     return listed("role", roles)
 
 
+def sub_groups_of(names: Sequence[str]) -> str:
+    """``sub-group a``, ``sub-groups a and b``."""
+    return listed("sub-group", names)
+
+
 def pods_like(names: Sequence[str]) -> str:
     """The pods of a gang without roles, by one of each kind: ``pods like a-0 and a-4``."""
     return f"pods like {listed('', names)}"
@@ -89,7 +94,7 @@ def pods_like(names: Sequence[str]) -> str:
 
 def lack_together(who: str, needed: str, resource: str, nodes: str, free: str, *, several: bool = True) -> str:
     """``roles ps and worker together need 9 nvidia.com/gpu; usable nodes have 8 free``."""
-    verb = "together need" if several else "needs" if who.startswith("role ") else "need"
+    verb = "together need" if several else "need" if who.startswith("pods ") else "needs"
     return f"{who} {verb} {needed} {'slots for pods' if resource == 'pods' else resource}; {nodes} have {free}"
 
 
@@ -108,6 +113,11 @@ def few_fit(who: str, needed: int, fits: int, resources: Sequence[str]) -> str:
     many = f"at most {fits} {'fits' if fits == 1 else 'fit'}" if fits else "none fit"
     why = f", for lack of {listed('', resources)}" if resources else ""
     return f"of {who}, {counted(needed, 'pod is', 'pods are')} needed at once and {many}{why}"
+
+
+def in_no_domains(who: str) -> str:
+    """``sub-groups a and b do not fit together, whichever domains they are in``."""
+    return f"{who} do not fit together, whichever domains they are in"
 
 
 # -- its minimum runs ---------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from vsched.kernels.domains import LabelDomains, topology
@@ -89,7 +90,23 @@ class Preferences:
 
     # -- pod affinity -------------------------------------------------------------------------------------------
 
+    def state(self, shape: Shape, labels: PodLabels) -> bytes:
+        """What the scores follow from: equal as long as the counts are of the pods that the preferences are about."""
+        counters, keys = list[DomainCounter](), list[str]()
+        if self._weights.pod_affinity:
+            counters += self._affinity_counters(shape, labels)
+            keys += [key for key, _ in self._carried.weights(self._carried.signature(labels))]
+        if self._weights.spread:
+            counters += self._spread.counters(shape, labels)
+        return msgspec.msgpack.encode((keys, [one.sums.data for one in counters]))
+
     def _pod_affinity(self, shape: Shape, labels: PodLabels, candidates: Mask) -> Floats | None:
+        counters = self._affinity_counters(shape, labels)
+        sums = [(counter.domains, counter.sums) for counter in counters if counter.occupied]
+        return preferred(sums, candidates) if sums else None
+
+    def _affinity_counters(self, shape: Shape, labels: PodLabels) -> list[DomainCounter]:
+        """Counters of the pods that its own terms match, and of those whose terms match it, by the terms' weights."""
         counters: list[DomainCounter] = []
         own = preferences(shape.affinity) if shape.affinity is not None else ()
         if own:
@@ -97,8 +114,7 @@ class Preferences:
         signature = self._carried.signature(labels) if self._carried.are_any else ()
         if signature:
             counters += self._pods.counters(("carried", signature), lambda: self._carried_counters(signature))
-        sums = [(counter.domains, counter.sums) for counter in counters if counter.occupied]
-        return preferred(sums, candidates) if sums else None
+        return counters
 
     def _own_counters(self, own: Sequence[tuple[int, PodTerm]]) -> list[DomainCounter]:
         """By topology key: a counter of the pods that the pod's own terms match, by the terms' weights."""

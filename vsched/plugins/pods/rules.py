@@ -5,25 +5,25 @@ They decide as kube-scheduler's filters NodePorts, InterPodAffinity and PodTopol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.words import nodes as words
-from vsched.kernels.domains import HOSTNAME, LabelDomains, domains_with, labelled_nodes, single_nodes, topology
+from vsched.kernels.domains import single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
 from vsched.kernels.ports import conflicting
-from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.spread import within_skew
-from vsched.kernels.taints import tolerated_mask
 from vsched.model.nodes.table import Mask, NodeStatics
-from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm, Rules, Shape, Spread
+from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm, Shape
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.pods.carried import CarriedTerms, Signature, WeightedTerms
+from vsched.plugins.pods.constraints import SpreadConstraint, constraints_of, counts_pod, hard_spread, spread_counter
 from vsched.plugins.pods.pods import DomainCounter, PodsOnNodes
 from vsched.plugins.words.nodes import rules_too_costly
 
@@ -46,16 +46,6 @@ class PodClass(NamedTuple):
 
 
 NO_CLASS = PodClass()
-
-
-class SpreadConstraint(NamedTuple):
-    """One spread constraint, applied to the nodes."""
-
-    rule: Spread
-    domains: LabelDomains
-    eligible: Mask | None
-    """bool[nodes]: the nodes that count; None for all."""
-    eligible_domains: Mask
 
 
 class PodRules:
@@ -102,7 +92,7 @@ class PodRules:
             labels.namespace if hard else "",
             repelled_by,
             bool(required) and all(term_matches(term, labels, self._namespaces, pairs) for term in required),
-            tuple(_means(rule, pairs) for rule in hard),
+            tuple(counts_pod(rule, pairs) for rule in hard),
         )
         return None if found == NO_CLASS else found
 
@@ -169,12 +159,32 @@ class PodRules:
             found.append(Check(words.SKEWED, skewed, resolvable=True, code=Code.SPREAD))
         return found
 
+    def state(self, shape: Shape, pod_class: PodClass) -> bytes:
+        """What the checks follow from: equal as long as the counts are of the pods that the rules are about."""
+        if pod_class.too_costly:
+            return b"too costly"
+        affinity = shape.affinity if self._affinity else None
+        counters: list[DomainCounter] = []
+        if self._ports and shape.ports:
+            counters += self._port_counters(shape)
+        if affinity is not None and affinity.required:
+            counters += self._attracting_counters(shape, affinity)
+        if affinity is not None and affinity.anti_required:
+            counters += self._own_counters(shape, affinity)
+        if pod_class.counts_itself:
+            counters += self._spread_counters(shape, pod_class)
+        signature = pod_class.repelled_by
+        keys = [key for key, _ in self._repelling.weights(signature)]
+        counters += self._repelling_counters(signature) if signature else []
+        # The terms that repel the pod have numbers that only this session knows.
+        return msgspec.msgpack.encode((pod_class._replace(repelled_by=()), keys, [one.sums.data for one in counters]))
+
     def _free(self, found: list[Check], reason: str, code: Code, counters: Sequence[DomainCounter]) -> None:
         """Add a check that all counters are 0 for the node's domain; add none where they are 0 for all domains."""
         busy = [counter.clear for counter in counters if counter.occupied]
         if busy:
             passes = busy[0] if len(busy) == 1 else np.logical_and.reduce(busy)
-            found.append(Check(reason, passes, resolvable=True, code=code))
+            found.append(Check(reason, passes, resolvable=True, code=code, tightens=True))
 
     # -- ports --------------------------------------------------------------------------------------------------
 
@@ -207,6 +217,16 @@ class PodRules:
         return all(term_matches(one, labels, self._namespaces, pairs) for one in terms)
 
     def _attracted(self, shape: Shape, affinity: PodAffinity, pod_class: PodClass) -> Mask:
+        counters = self._attracting_counters(shape, affinity)
+        return attracted(
+            [(counter.domains, ~counter.clear) for counter in counters],
+            found=any(counter.occupied for counter in counters),
+            matches_itself=pod_class.attracts_itself,
+        )
+
+    def _attracting_counters(self, shape: Shape, affinity: PodAffinity) -> list[DomainCounter]:
+        """By topology key: a counter of the pods that all required terms match."""
+
         def made() -> list[DomainCounter]:
             # Each counter counts the pods that all terms match, so that match is computed once, not once a term.
             known: dict[PodLabels, bool] = {}
@@ -220,12 +240,7 @@ class PodRules:
             keys = dict.fromkeys(term.topology_key for term in affinity.required)
             return [self._counted(key, affinity.required[0], means) for key in keys]
 
-        counters = self._pods.counters(("required", shape), made)
-        return attracted(
-            [(counter.domains, ~counter.clear) for counter in counters],
-            found=any(counter.occupied for counter in counters),
-            matches_itself=pod_class.attracts_itself,
-        )
+        return self._pods.counters(("required", shape), made)
 
     def _repelling_counters(self, signature: Signature) -> list[DomainCounter]:
         """By topology key: a counter of the pods whose anti-affinity matches a pod with this signature."""
@@ -239,14 +254,21 @@ class PodRules:
 
     # -- spread -------------------------------------------------------------------------------------------------
 
-    def _spread_mask(self, shape: Shape, pod_class: PodClass) -> Mask:
-        constraints = self._constraints.get(shape)
-        if constraints is None:
-            constraints = self._constraints[shape] = constraints_of(shape.rules, hard_spread(shape), self._statics)
-        counters = self._pods.counters(
-            ("spread", shape, pod_class.namespace),
-            lambda: [spread_counter(self._pods, one, pod_class.namespace) for one in constraints],
+    def _spread_constraints(self, shape: Shape) -> tuple[SpreadConstraint, ...]:
+        found = self._constraints.get(shape)
+        if found is None:
+            found = self._constraints[shape] = constraints_of(shape.rules, hard_spread(shape), self._statics)
+        return found
+
+    def _spread_counters(self, shape: Shape, pod_class: PodClass) -> list[DomainCounter]:
+        """For each hard constraint, a counter of the pods that it counts."""
+        constraints, namespace = self._spread_constraints(shape), pod_class.namespace
+        return self._pods.counters(
+            ("spread", shape, namespace), lambda: [spread_counter(self._pods, one, namespace) for one in constraints]
         )
+
+    def _spread_mask(self, shape: Shape, pod_class: PodClass) -> Mask:
+        constraints, counters = self._spread_constraints(shape), self._spread_counters(shape, pod_class)
         mask: Mask | None = None
         for constraint, counter, itself in zip(constraints, counters, pod_class.counts_itself, strict=True):
             rule = constraint.rule
@@ -260,86 +282,6 @@ class PodRules:
             )
             mask = passes if mask is None else mask & passes
         return np.ones(len(self._statics), dtype=np.bool_) if mask is None else mask
-
-
-def hard_spread(shape: Shape) -> tuple[Spread, ...]:
-    """The hard constraints of a shape (DoNotSchedule): they rule out nodes."""
-    spread = shape.spread
-    return tuple(rule for rule in spread if rule.hard) if spread else ()
-
-
-def constraints_of(
-    rules: Rules, group: tuple[Spread, ...], statics: NodeStatics, need_keys: bool = True
-) -> tuple[SpreadConstraint, ...]:
-    """The constraints of one group, each with its topology and the nodes that count; cached with the nodes.
-
-    With ``need_keys``, a node counts only if it has the topology keys of all constraints in the group.
-    """
-
-    def compute() -> tuple[SpreadConstraint, ...]:
-        keyed = _with_keys({statics.known(rule.topology_key) for rule in group} if need_keys else (), statics)
-        eligible = {
-            policies: _eligible_nodes(policies, rules, keyed, statics)
-            for policies in {_policies(rule) for rule in group}
-        }
-        return tuple(_constraint(rule, eligible[_policies(rule)], statics) for rule in group)
-
-    return statics.remember(("spread", rules, group, need_keys), compute)
-
-
-def _constraint(rule: Spread, eligible: Mask | None, statics: NodeStatics) -> SpreadConstraint:
-    if not rule.hard and rule.topology_key == HOSTNAME:
-        # A soft constraint by host name counts the node's own pods, whatever the constraint's policies are.
-        alone = labelled_nodes(statics, HOSTNAME)
-        return SpreadConstraint(rule, alone, None, alone.present)
-    domains = topology(statics, rule.topology_key)
-    return SpreadConstraint(rule, domains, eligible, domains_with(domains, eligible))
-
-
-Policies = tuple[bool, bool]
-"""Whether only nodes count that the pod's node affinity allows, and only nodes whose taints it tolerates."""
-
-
-def _policies(rule: Spread) -> Policies:
-    return rule.honours_node_affinity, rule.honours_node_taints
-
-
-def _with_keys(keys: Iterable[str], statics: NodeStatics) -> list[Mask]:
-    """bool[nodes] for each key: whether the node has the label."""
-    return [topology(statics, key).present for key in keys]
-
-
-def _eligible_nodes(policies: Policies, rules: Rules, keyed: Sequence[Mask], statics: NodeStatics) -> Mask | None:
-    """bool[nodes]: the nodes that count for constraints with these policies and these keys; None for all."""
-    honours_affinity, honours_taints = policies
-    mask: Mask | None = None
-    masks = list(keyed)
-    if honours_affinity:
-        allowed = affinity_mask(rules, statics)
-        masks += [] if allowed is None else [allowed]
-    if honours_taints:
-        allowed = tolerated_mask(statics, rules.tolerations)
-        masks += [] if allowed is None else [allowed]
-    for one in masks:
-        mask = one if mask is None else mask & one
-    return None if mask is None or mask.all() else mask
-
-
-def spread_counter(pods: PodsOnNodes, constraint: SpreadConstraint, namespace: str) -> DomainCounter:
-    """A counter of the pods that a constraint counts. An empty selector counts none, but does match the pod itself."""
-    selector = constraint.rule.selector
-    if selector is None or not selector.requirements:
-        return pods.by_labels(constraint.domains, [], lambda _: 0, constraint.eligible)
-    return pods.by_labels(
-        constraint.domains,
-        [(selector, frozenset((namespace,)))],
-        lambda labels: int(labels.namespace == namespace and selector.matches(pods.pairs(labels))),
-        constraint.eligible,
-    )
-
-
-def _means(rule: Spread, pairs: dict[str, str]) -> bool:
-    return rule.selector is not None and rule.selector.matches(pairs)
 
 
 def _repelling_terms(affinity: PodAffinity) -> WeightedTerms:

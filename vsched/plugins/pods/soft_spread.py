@@ -17,8 +17,8 @@ from vsched.kernels.spread import candidate_domains, crowding, emptier_is_better
 from vsched.model.nodes.table import Floats, Mask, NodeStatics
 from vsched.model.pods.shape import PodLabels, Selector, Shape, Spread
 from vsched.model.snapshot import Snapshot
-from vsched.plugins.pods.pods import PodsOnNodes
-from vsched.plugins.pods.rules import SpreadConstraint, constraints_of, spread_counter
+from vsched.plugins.pods.constraints import SpreadConstraint, constraints_of, spread_counter
+from vsched.plugins.pods.pods import DomainCounter, PodsOnNodes
 
 ZONE = "topology.kubernetes.io/zone"
 SYSTEM_DEFAULTS = ((HOSTNAME, 3), (ZONE, 5))
@@ -59,13 +59,10 @@ class SoftSpread:
 
     def score(self, shape: Shape, labels: PodLabels, candidates: Mask) -> Floats | None:
         """float64[nodes], 0 to 100; None where the pod has no such constraint."""
-        group = self._own_group(shape) if shape.spread else self._default_group(shape, labels)
+        group = self._group(shape, labels)
         if group is None:
             return None
-        namespace, constraints = labels.namespace, group.constraints
-        counters = self._pods.counters(
-            (group.key, namespace), lambda: [spread_counter(self._pods, one, namespace) for one in constraints]
-        )
+        constraints, counters = group.constraints, self._counters(group, labels.namespace)
         scored = candidates if group.keyed is None else candidates & group.keyed
         raw = np.zeros(len(self._statics))
         for constraint, counter in zip(constraints, counters, strict=True):
@@ -74,6 +71,20 @@ class SoftSpread:
             size = int(np.count_nonzero(scored if domains.size == len(scored) else candidate_domains(domains, scored)))
             raw += crowding(domains, counter.sums, size_weight(size), constraint.rule.max_skew)
         return emptier_is_better(raw, scored)
+
+    def counters(self, shape: Shape, labels: PodLabels) -> list[DomainCounter]:
+        """Counters of the pods that its constraints are about."""
+        group = self._group(shape, labels)
+        return [] if group is None else self._counters(group, labels.namespace)
+
+    def _counters(self, group: ScoredConstraints, namespace: str) -> list[DomainCounter]:
+        return self._pods.counters(
+            (group.key, namespace),
+            lambda: [spread_counter(self._pods, one, namespace) for one in group.constraints],
+        )
+
+    def _group(self, shape: Shape, labels: PodLabels) -> ScoredConstraints | None:
+        return self._own_group(shape) if shape.spread else self._default_group(shape, labels)
 
     def _own_group(self, shape: Shape) -> ScoredConstraints | None:
         soft = tuple(rule for rule in shape.spread if not rule.hard)
