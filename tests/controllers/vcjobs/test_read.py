@@ -80,6 +80,19 @@ HALVES = {"totalPartitions": 2, "partitionSize": 2}
             (VcjobPolicy(JobAction.ABORT_JOB, exit_code=3),),
             id="a policy for an exit code",
         ),
+        pytest.param(
+            manifest(worker(), runningEstimate="2h30m"),
+            "annotations",
+            {"vsched.io/expected-duration": "2h30m"},
+            id="how long it runs, for its PodGroup",
+        ),
+        pytest.param(
+            manifest(worker(), runningEstimate="2h30m")
+            | {"metadata": {"name": "train", "namespace": "ml", "annotations": {"vsched.io/expected-duration": "1h"}}},
+            "annotations",
+            {"vsched.io/expected-duration": "1h"},
+            id="an annotation goes before that",
+        ),
     ],
 )
 def test_a_field_of_a_job(written: dict[str, Any], field: str, expected: object) -> None:

@@ -188,6 +188,7 @@ def test_what_a_group_only_wishes_for_is_told(fields: make.Fields, path: str) ->
         pytest.param({"dequeueStrategy": "fifo"}, ["spec.dequeueStrategy"], id="one job after the other"),
         pytest.param({"dequeueStrategy": "traverse"}, [], id="what is done anyway"),
         pytest.param({"extendClusters": [{"name": "c"}]}, ["spec.extendClusters"], id="other clusters"),
+        pytest.param({"type": "shared"}, ["spec.type"], id="a type"),
         pytest.param(
             {
                 "capability": {"cpu": 1, "deviceclass/gpu": 2},
@@ -274,7 +275,7 @@ CUSTOM_FIELDS: dict[str, dict[str, str]] = {
     },
     "queues": {
         **_all(DONE, "weight capability deserved guarantee reclaimable priority priorityClassName parent affinity"),
-        "type": NO_MATTER,
+        "type": WISH,
         "dequeueStrategy": WISH,
         "extendClusters": WISH,
     },

@@ -25,6 +25,7 @@ from vsched.controllers.vcjobs.spec import (
 )
 from vsched.controllers.vcjobs.status import compact
 from vsched.kube.times import time_stamp
+from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.wire import batch as wire
 from vsched.mirror.wire.base import Raw, json_object, seconds_of
 from vsched.model.amounts.durations import parse_duration
@@ -42,6 +43,12 @@ def job_of(job: wire.VolcanoJob, scheduler_name: str = "") -> VcJob:
     """
     read = _job_of(job, scheduler_name)
     return replace(read, refusals=tuple(refusals(job, read)))
+
+
+def _annotations(job: wire.VolcanoJob) -> dict[str, str]:
+    """The annotations of a job, and of its PodGroup; its estimate of how long it runs is one of them."""
+    written, estimate = job.metadata.annotations or {}, job.spec.running_estimate
+    return {EXPECTED_DURATION: estimate, **written} if estimate else written
 
 
 def _job_of(job: wire.VolcanoJob, scheduler_name: str) -> VcJob:
@@ -69,7 +76,7 @@ def _job_of(job: wire.VolcanoJob, scheduler_name: str) -> VcJob:
         policies=_policies(spec.policies),
         topology=_topology(spec.network_topology),
         labels=metadata.labels or {},
-        annotations=metadata.annotations or {},
+        annotations=_annotations(job),
         deleting=metadata.deletion_timestamp is not None,
         generation=metadata.generation,
         status=status_of(job.status),

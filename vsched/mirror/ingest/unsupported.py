@@ -106,6 +106,8 @@ def _queue_wishes(queue: Queue) -> Paths:
         yield "spec.dequeueStrategy"
     if queue.spec.extend_clusters:
         yield "spec.extendClusters"
+    if queue.spec.type:
+        yield "spec.type"
     spec = queue.spec
     guarantee = spec.guarantee.resource if spec.guarantee is not None else None
     for field, amounts in (("deserved", spec.deserved), ("guarantee.resource", guarantee)):

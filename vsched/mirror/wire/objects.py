@@ -129,6 +129,7 @@ class QueueSpec(Wire):
     affinity: QueueAffinity | None = None
     dequeue_strategy: str | None = None
     extend_clusters: list[Any] | None = None
+    type: str = ""
 
 
 class QueueStatus(Wire):
