@@ -67,7 +67,6 @@ SENTENCES = [
     (bottle.again("vsched soak --virtual"), "up to the moment before: vsched soak --virtual"),
     (bottle.smaller("vsched soak --virtual"), "the same goes wrong: vsched soak --virtual"),
     (bottle.NOTHING_PLANNED, "nothing is planned any more: whoever waits would wait for ever"),
-    (bottle.NEVER_AWAITED, "coroutine .* was never awaited"),
     (bottle.DAEMON_DIED, "daemon died"),
     (bottle.ERROR_IN_LOG, "error in a log"),
     (bottle.STEP_FAILED, "step failed"),

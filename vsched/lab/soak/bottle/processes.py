@@ -45,6 +45,7 @@ class Process:
         self._loop = loop
         self._pauses = False
         self._late: list[asyncio.Handle] = []
+        """Steps that it has not taken."""
         self._tasks: list[asyncio.Task[Any]] = []
         """Kept, so that what a killed process was about to do is not cleaned up meanwhile."""
 
@@ -65,7 +66,6 @@ class Process:
     def kill(self) -> None:
         """End it between two of its steps."""
         self.alive = False
-        self._late.clear()
         for end in tuple(self.ends):
             end()
         self.ends.clear()
@@ -73,17 +73,18 @@ class Process:
     def pause(self, seconds: float) -> None:
         """Stop it; it goes on after so many seconds."""
         self._pauses = True
-        self._loop.call_later(seconds, self._go_on)
+        self._loop.call_later(seconds, self.go_on)
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
+        """Take the steps that it has not taken."""
         late, self._late, self._pauses = self._late, [], False
-        for handle in late:
-            if not handle.cancelled():
-                handle._run()
+        for step in late:
+            if not step.cancelled():
+                step._run()
 
     def takes(self, step: asyncio.Handle) -> bool:
         """Whether it takes a step now; one that falls into a pause is taken after it."""
-        if self.alive and self._pauses:
+        if not self.alive or self._pauses:
             self._late.append(step)
         return self.alive and not self._pauses
 

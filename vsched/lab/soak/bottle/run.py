@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from hashlib import sha256
 from random import Random
 from typing import Any
@@ -38,6 +37,8 @@ NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
 LOOK_SECONDS = 5.0
 SETTLE_LOOKS = 120
 """How often it is looked whether all work runs, once nothing goes wrong any more."""
+CANCELLED_TIMES = 5
+"""Some of what is cancelled goes on for a while, to end in order."""
 AGENT = "vsched-users"
 DAEMONS = ("vsched/",)
 """How the User-Agent of a daemon begins: requests of others do not fail."""
@@ -110,22 +111,24 @@ class Bottle:
         try:
             asyncio.set_event_loop(self.loop)
             self.loop.run_until_complete(self._main())
+            return self.to_dict()
         finally:
             self._is_over = True
             self._drop()
             asyncio.set_event_loop(None)
             structlog.configure(**before)
-        return self.to_dict()
 
     def _drop(self) -> None:
-        """End what killed processes were about to do, which nobody has cleaned up."""
+        """Clean up what killed processes have left: they come to life once more, and find everything cancelled."""
         for process in self._processes:
-            process.alive = False
-        warnings.filterwarnings("ignore", words.NEVER_AWAITED, RuntimeWarning)
-        for task in asyncio.all_tasks(self.loop):
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
-            with suppress(BaseException):  # what its clean-up comes to is of no interest
-                task.get_coro().close()
+            process.alive = True
+            process.go_on()
+        for _ in range(CANCELLED_TIMES):
+            if left := asyncio.all_tasks(self.loop):
+                for task in left:
+                    task.cancel()
+                self.loop.run_until_complete(asyncio.wait(left, timeout=LOOK_SECONDS))
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
 
     # -- the log
@@ -137,6 +140,8 @@ class Bottle:
 
     def _arrived(self, source: End, to: End, pieces: Iterable[bytes | None]) -> None:
         """All that is sent counts for the digest."""
+        if self._is_over:
+            return
         names = [end.process.name if end.process is not None else "" for end in (source, to)]
         self._digest.update(f"{self.loop.time():.9f} {names}".encode())
         for piece in pieces:

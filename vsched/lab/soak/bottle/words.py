@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 NOTHING_PLANNED = "nothing is planned any more: whoever waits would wait for ever"
-NEVER_AWAITED = "coroutine .* was never awaited"  # as Python puts it
 DAEMON_DIED = "daemon died"
 ERROR_IN_LOG = "error in a log"
 STEP_FAILED = "step failed"
