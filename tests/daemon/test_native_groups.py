@@ -336,7 +336,8 @@ async def test_a_tree_below_a_tree_counts_once_it_has_its_own_minimum_in_one_zon
         inner = composite("inner", 2, parentCompositePodGroupName="root", **keyed("zone"))
         parts = [*child("a", 2, "inner", **keyed("host")), *child("b", 2, "inner")]
         cluster.apply([workload("a", "b", "c"), composite("root", 2), inner, *parts, *child("c", 1)])
-        await until(lambda: "zone" in told_of_root(cluster).get("message", ""))
+        unfit = jobs_words.in_no_domains(jobs_words.sub_groups_of(["inner/a", "inner/b"]))
+        await until(lambda: unfit in told_of_root(cluster).get("message", ""))
         assert not nodes_of(cluster)
 
         cluster.apply([in_zone("b2", "2")])
