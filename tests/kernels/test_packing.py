@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from vsched.kernels.assignment import Assignment, RoomOnNodes
-from vsched.kernels.packing import pack
+from vsched.kernels.packing import better_placed, pack
 
 CELLS = 1 << 22
 
@@ -75,3 +75,40 @@ def test_the_work_is_bounded() -> None:
     assert found.places is None
     assert not found.complete
     assert found.cells < 20_000
+
+
+@given(st.data())
+def test_tasks_move_to_nodes_that_rank_higher_and_all_still_fit(data: st.DataObject) -> None:
+    nodes, kinds = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    amounts = st.lists(st.integers(1, 4), min_size=2, max_size=2)
+    requests = np.array(data.draw(st.lists(amounts, min_size=kinds, max_size=kinds)))
+    counts = data.draw(st.lists(st.integers(1, 3), min_size=kinds, max_size=kinds))
+    free = np.array(
+        data.draw(st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=2), min_size=nodes, max_size=nodes))
+    )
+    ranks = np.array([data.draw(st.permutations(range(nodes))) for _ in range(kinds)]).T
+    room = RoomOnNodes(free, (free[:, None, :] // requests[None, :, :]).min(axis=2))
+    packed_as = pack(requests, counts, room, lambda placed: list(placed) == counts, CELLS).places
+    if packed_as is None:
+        return
+
+    found = better_placed(packed_as, requests, room, ranks)
+
+    used, there = np.zeros_like(free), np.zeros((nodes, kinds), dtype=int)
+    for row, kind, count in found:
+        used[row] += requests[kind] * count
+        there[row, kind] += count
+    assert (used <= free).all()
+    assert there.sum(axis=0).tolist() == counts
+    assert sum(ranks[row, kind] * count for row, kind, count in found) <= sum(
+        ranks[row, kind] * count for row, kind, count in packed_as
+    )
+
+
+def test_a_task_takes_the_best_node_that_the_others_leave_free() -> None:
+    room = RoomOnNodes(np.array([[4], [4], [4]]), np.array([[4, 1], [4, 1], [4, 1]]))
+    ranks = np.array([[2, 0], [0, 1], [1, 2]])
+
+    found = better_placed([(0, 0, 2), (2, 1, 1)], np.array([[1], [4]]), room, ranks)
+
+    assert sorted(found) == [(0, 1, 1), (1, 0, 2)]

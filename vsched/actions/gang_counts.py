@@ -17,7 +17,7 @@ from vsched.actions.placing import PlacingGoal
 from vsched.actions.task_kinds import TaskKinds
 from vsched.framework.session import Session
 from vsched.kernels.assignment import NEVER, Assignment, RoomOnNodes, TaskTable, assign, digest_of, too_many
-from vsched.kernels.packing import pack
+from vsched.kernels.packing import better_placed, pack
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import PodLabels
 
@@ -124,10 +124,13 @@ class GangCounts:
                 return True
             found = self._packed(kinds, counts, room, missing, of_parts)
             self._budget.cut = self._budget.cut or found.places is None
-        if found.places is None:
+        places = found.places
+        if places is None:
             return False
+        if not self.is_counted:
+            places = tuple(better_placed(places, self._requests[kinds], room, self._ranks(kinds, rows)))
         self.way = Counter()
-        for at, one, count in found.places:
+        for at, one, count in places:
             self.way[int(rows[at]), kinds[one]] += count
         return True
 
@@ -152,6 +155,14 @@ class GangCounts:
         asked, cells = np.array([[least, *mine] for least, mine in wanted]), self._budget.cells
         requests = self._requests[kinds]
         return self._remembered(kinds, counts, room, asked, lambda: pack(requests, counts, room, is_enough, cells))
+
+    def _ranks(self, kinds: Sequence[int], rows: Ints) -> Ints:
+        """int64[rows, kinds]: which nodes suit tasks best as things are; smaller is better."""
+        found = np.full((len(self._session.nodes), len(kinds)), len(self._session.nodes))
+        for column, kind in enumerate(kinds):
+            order = [*self._session.node_selection.in_order(self._firsts[kind], later=self._later)]
+            found[order, column] = np.arange(len(order))
+        return found[rows]
 
     def _remembered(
         self,

@@ -56,6 +56,38 @@ def pack(
     return Assignment(None, cells, complete=False)
 
 
+def better_placed(
+    places: Sequence[tuple[int, int, int]], requests: Ints, room: RoomOnNodes, ranks: Ints
+) -> list[tuple[int, int, int]]:
+    """The same tasks, each moved in turn to the node that ranks highest of those with room beside all the others.
+
+    ``ranks``: int64[nodes, kinds], smaller is better. ``places`` are those of ``pack``.
+    """
+    free, most, found = room.free.copy(), room.most.copy(), list[tuple[int, int, int]]()
+    for row, kind, count in places:
+        free[row] -= requests[kind] * count
+        most[row, kind] -= count
+    for row, kind, count in places:
+        request, left = requests[kind], count
+        used = request > 0
+        order = np.flatnonzero((ranks[:, kind] < ranks[row, kind]) & (free >= request).all(axis=1))
+        for to in order[np.argsort(ranks[order, kind], kind="stable")].tolist():
+            moved = min(left, int(most[to, kind]), *(free[to][used] // request[used]).tolist())
+            if moved <= 0:
+                continue
+            free[to] -= request * moved
+            free[row] += request * moved
+            most[to, kind] -= moved
+            most[row, kind] += moved
+            found.append((to, kind, moved))
+            left -= moved
+            if not left:
+                break
+        if left:
+            found.append((row, kind, left))
+    return found
+
+
 def _earlier(order: Sequence[int], failed: Sequence[int]) -> list[int]:
     """The order with the failed kinds a third of the way further to its head."""
     step = max(1, len(order) // 3)
