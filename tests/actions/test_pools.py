@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import taking
-from vsched.actions.pools import POOLS_MAX, CandidatePool, Pools
+from vsched.actions.candidates import CandidatePool
+from vsched.actions.pools import POOLS_MAX, Pools
 from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, ReclaimSearch, VictimSearch
 from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.session import Session

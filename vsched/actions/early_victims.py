@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, isinf
 
-from vsched.actions.pools import CandidatePool, candidates_of
+from vsched.actions.candidates import CandidatePool, candidates_of
 from vsched.actions.pricing import would_do
 from vsched.actions.victim_search import RECLAIM, VictimSearch
 from vsched.actions.words import may_evict_from

@@ -1,9 +1,8 @@
 """Makes room for a gang in any way that there is, and so that the fewest pods leave.
 
-Room is made task by task first. Where that fails, or where fewer victims might do, other sets of victims are tried. For
-each, the gang is placed in any way (``gang_assignment``), and then once more by all rules, as if these were the only
-candidates. Which sets to try, and how many have to leave at least, is worked out by amounts (``freeing_plans``). A set
-is better if fewer leave, nobody of a higher priority does, and no more work is lost.
+Room is made task by task first. Where that fails, or fewer might do, other sets of victims are tried, which amounts
+suggest (``freeing_plans``): the gang is placed in any way (``gang_assignment``), then once more by all rules. A set is
+better if fewer leave, nobody of a higher priority does, and no more work is lost.
 """
 
 from __future__ import annotations
@@ -75,11 +74,9 @@ def in_any_way(session: Session, attempt: Attempt, tasks: Sequence[Task], before
 
 
 def _wish(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> JointWish:
-    job = attempt.search.job
-    goal = goal_of(session, job)
+    job, goal = attempt.search.job, goal_of(session, attempt.search.job)
     if job.sub_groups is None:
-        kinds = by_votes(session, kinds_of(session, tasks, lambda task: task.role))
-        return JointWish(kinds, goal, lambda: ())
+        return JointWish(by_votes(session, kinds_of(session, tasks, lambda task: task.role)), goal, lambda: ())
     return joint_wish(session, job, job.sub_groups, tasks, attempt.statement, goal)
 
 
@@ -344,8 +341,7 @@ class _Finding:
         wasted = self._session.plugins.victim_rules.wasted(victims)
         if own > self._highest[0] or of_jobs > self._highest[1] or wasted > self._wasted:
             return False
-        self._best, self._fewest = done, len(victims)
-        self._highest, self._wasted = (own, of_jobs), wasted
+        self._best, self._fewest, self._highest, self._wasted = done, len(victims), (own, of_jobs), wasted
         return True
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.actions.attempt_steps import FreedRoom
-from vsched.actions.pools import CandidatePool, Pools
+from vsched.actions.candidates import CandidatePool
+from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.victim_search import VictimSearch
 from vsched.actions.victims import Attempt

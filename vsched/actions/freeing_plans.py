@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.actions.attempt_steps import AttemptSteps
+from vsched.actions.candidates import CandidatePool, is_out
 from vsched.actions.freeing import rooms_once_freed
 from vsched.actions.gang_counts import CELLS_OF_A_STEP, SearchBudget
-from vsched.actions.pools import CandidatePool, is_out
 from vsched.actions.task_kinds import TaskKinds
 from vsched.actions.victim_votes import asker_kind, of_each_kind
 from vsched.actions.victims import Attempt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from vsched.actions.pools import CandidatePool
+from vsched.actions.candidates import CandidatePool
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from vsched.actions.attempt_steps import FreedRoom
+from vsched.actions.candidates import CandidatePool
 from vsched.actions.early_victims import not_yet
-from vsched.actions.pools import CandidatePool
 from vsched.actions.sparing import spare
 from vsched.actions.victim_search import VictimSearch
 from vsched.actions.victims import Attempt, request_kind

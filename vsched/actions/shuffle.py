@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import overload
 
+from vsched.actions.candidates import is_out
 from vsched.actions.close_choice import choose_close
-from vsched.actions.pools import is_out
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement

@@ -14,8 +14,9 @@ from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 import numpy as np
 
 from vsched.actions.attempt_steps import AttemptSteps, FreedRoom, Mark
+from vsched.actions.candidates import CandidatePool, is_out
 from vsched.actions.placing import choose, waits_for
-from vsched.actions.pools import CandidatePool, Pools, is_out
+from vsched.actions.pools import Pools
 from vsched.actions.pricing import size_of, would_do
 from vsched.actions.queue_room import queue_could_take
 from vsched.actions.sparing import redo

@@ -2,8 +2,7 @@
 
 Each (shape, class of labels, class of queue) has a ``ShapeNodes``: which nodes the checks allow, which of them have
 room, and the score of each. The ledger's journal lists the rows that changed since; only these rows are computed again.
-Rules whose result depends on other pods (ports, pod affinity, spread), and scores that are relative to the candidates,
-are evaluated before each choice, and only for shapes that have such rules.
+Rules about other pods, and scores relative to the candidates, are evaluated before each choice, for shapes with such.
 """
 
 from __future__ import annotations
