@@ -67,7 +67,7 @@ async def test_an_empty_queue_is_closed_and_opened(close: Ask, open_: Ask) -> No
         await until(lambda: state(cluster, "q") == "Open")
         await until(lambda: len(nodes_of(cluster, "g-")) == 2)
         await until(lambda: not cluster.client.list(COMMANDS))
-        assert {"QueueClosed", "QueueOpen"} <= events(cluster, "q").keys()
+        await until(lambda: {"QueueClosed", "QueueOpen"} <= events(cluster, "q").keys())
 
 
 @EITHER_WAY
@@ -190,7 +190,7 @@ async def test_a_word_that_is_no_state_becomes_unknown_and_a_request_ends_that()
         await until(lambda: state(cluster, "q") == "Open")
         cluster.client.patch_status(QUEUES, "", "q", lambda obj: {**obj, "status": {**obj["status"], "state": "Ajar"}})
         await until(lambda: state(cluster, "q") == "Unknown")
-        assert "'Ajar' is unknown" in events(cluster, "q").get("QueueUnknown", "'Ajar' is unknown")
+        await until(lambda: "'Ajar' is unknown" in events(cluster, "q").get("QueueUnknown", ""), 5.0)
         order(cluster, "OpenQueue", "q")
         await until(lambda: state(cluster, "q") == "Open")
 

@@ -307,7 +307,8 @@ async def test_commands_that_cannot_be_carried_out_are_told_and_deleted_and_thos
         command(cluster, "AbortJob", "nobody", uid="x")
         order(cluster, "CloseQueue", "q")
         await until(lambda: not commands(cluster))
-        assert "'DanceJob' is unknown (expected AbortJob, ResumeJob" in events(cluster, "train")["CommandRefused"]
+        refused = await until(lambda: events(cluster, "train").get("CommandRefused", ""))
+        assert "'DanceJob' is unknown (expected AbortJob, ResumeJob" in refused
         assert phase(cluster, "train") == "Running"
         found = cluster.client.get("scheduling.volcano.sh/queues", "", "q") or {}
         assert found["status"]["state"] == "Closed"
