@@ -125,7 +125,7 @@ class WaitingJobs:
                 self._single += one.keys
         self.admitted: list[str] = []
         """The keys of jobs of spans that an action has admitted, because the policy has no ``enqueue``."""
-        self._left: set[str] = set()
+        self.left: set[str] = set()
         """The keys of jobs that have left their spans."""
         self._reads: dict[Shape, bool] = {}
         """By shape: whether labels of its tasks are read, as of the latest step in the ledger."""
@@ -133,7 +133,7 @@ class WaitingJobs:
 
     def keys_alone(self) -> Iterator[str]:
         """The keys of the jobs in no span, in no particular order."""
-        return chain(self.classes.others, self._single, self._left)
+        return chain(self.classes.others, self._single, self.left)
 
     def alone(self) -> list[JobView]:
         """The jobs in no span, sorted by key."""
@@ -153,7 +153,7 @@ class WaitingJobs:
     def split(self, span: Span[JobRefusals], keys: Iterable[str] | None = None) -> None:
         """Give each job of a span, or some of its jobs, the refusals of the span: from now on they are in none."""
         for key in span.keys if keys is None else keys:
-            self._left.add(key)
+            self.left.add(key)
             self._refused.record(self._jobs[key], span.value)
 
     def split_all(self) -> None:

@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
@@ -135,6 +135,7 @@ def grouped(draw: st.DrawFn) -> Grouped:
 
 
 @settings(deadline=None, max_examples=examples(60))
+@example(Grouped([(1, 0, "y"), (2, 0, "x"), (3, 0, "x")], [[(1, 0), (3, 0)], [(1, 0), (1, 0)]], 2, True))
 @given(grouped())
 def test_sub_groups_that_are_named_do_not_fit_together_and_any_fewer_do(gang: Grouped) -> None:
     found = gang.decided()

@@ -86,7 +86,8 @@ class PreviousTexts:
         """
         self._now, self._segments, self._each = [], [], []
         own_changes: dict[JobClass, list[int]] = {}
-        for key in {*session.snapshot.changed, *session.opened.fresh, *self._advised(session.snapshot.advice)}:
+        advised = self._advised(session.snapshot.advice)
+        for key in {*session.snapshot.changed, *session.opened.fresh, *advised} if self._before else ():
             found = session.waiting.classes.of(key)
             if found in self._before and (at := session.waiting.classes.at(found, key)) is not None:
                 own_changes.setdefault(found, []).append(at)
@@ -175,7 +176,7 @@ class PreviousTexts:
         found: dict[JobClass, list[Span[Any]]] = {}
         for span in self._now:
             found.setdefault(span.job_class, []).append(span)
-        for key in chain(session.waiting.keys_alone(), self._each):
+        for key in chain(session.waiting.left, self._each):
             own = session.waiting.classes.of(key)
             at = None if own is None or len(own.keys) == 1 else session.waiting.classes.at(own, key)
             if own is not None and at is not None:

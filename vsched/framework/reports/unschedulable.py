@@ -96,7 +96,9 @@ class UnschedulableReasons:
             return self._gated(view)
         why = session.refused.tasks[cause.uid]
         if isinstance(why, NodeReasons):
-            return self._unplaced(view, cause, why)
+            grouped = view.sub_groups is not None and self._unfit.of(view) is None
+            apart = self._unfit.in_domains(view) if grouped else None
+            return self._unplaced(view, cause, why) if apart is None else self._unfit_in_groups(view, apart)
         if why.code is Code.CLAIM:
             return self._lacking_claims(view, cause, why)
         if not waits(why):
