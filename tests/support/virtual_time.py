@@ -4,31 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import selectors
 from collections.abc import Callable, Coroutine
+from random import Random
 from typing import ParamSpec
 
+from vsched.lab.soak.bottle.loop import BottleLoop
+
 P = ParamSpec("P")
-
-
-class _Jumping(selectors.DefaultSelector):
-    """Nothing is waited for: the clock moves on instead."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        assert timeout is not None, "nothing is planned: this would wait for ever"
-        self.now += timeout
-        return super().select(0)
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self._clock = _Jumping()
-        super().__init__(self._clock)
-
-    def time(self) -> float:
-        return self._clock.now
 
 
 def in_virtual_time(test: Callable[P, Coroutine[object, object, None]]) -> Callable[P, None]:
@@ -36,7 +18,7 @@ def in_virtual_time(test: Callable[P, Coroutine[object, object, None]]) -> Calla
 
     @functools.wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        with asyncio.Runner(loop_factory=_Loop) as runner:
+        with asyncio.Runner(loop_factory=lambda: BottleLoop(Random(0), turn_seconds=0.0)) as runner:
             runner.run(test(*args, **kwargs))
 
     return run

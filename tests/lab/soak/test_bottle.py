@@ -24,7 +24,7 @@ from click.testing import CliRunner
 from tests.support.examples import seeds
 from vsched.cli import cli
 from vsched.daemon.app import Daemon
-from vsched.lab.soak.bottle import words
+from vsched.lab.soak import words
 from vsched.lab.soak.bottle.faults import BottleFaults, ProcessFault, ProcessFaultKind
 from vsched.lab.soak.bottle.loop import BottleLoop, NothingMore
 from vsched.lab.soak.bottle.processes import EPOCH, Process
@@ -115,7 +115,7 @@ def test_a_smaller_run_has_the_same_violation(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("vsched.lab.soak.bottle.run.SETTLE_LOOKS", 1)
     monkeypatch.setattr(Daemon, "run", lambda self: asyncio.sleep(1e6))
 
-    found = shrunk(settings_of(1, seconds=8.0), words.NEVER_BOUND)
+    found = shrunk(settings_of(1, seconds=8.0), words.UNBOUND)
 
     assert (found.daemons, found.nodes, found.faults.rules, found.faults.processes) == (1, 1, (), ())
     assert found.seconds < 8.0

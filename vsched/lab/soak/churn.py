@@ -10,6 +10,8 @@ from vsched.lab.claiming import with_claims
 from vsched.lab.gangs import Submitter, as_gang, create, single_pod
 from vsched.lab.outcomes import PodOutcomes, SubmittedGang
 from vsched.lab.sender import Obj, Sender
+from vsched.lab.soak import words
+from vsched.lab.soak.outcomes import Violations
 from vsched.mirror.ingest.metadata import SHARD
 from vsched.sim.fleet.sample_gangs import DEFAULT_GANG_SIZES, SHAPES, gang
 
@@ -80,6 +82,11 @@ class SoakUsers(Submitter):
                     group.create_task(self._live(work, objects, stop))
                 await self._delete_done()
                 await asyncio.sleep(TURN_SECONDS)
+
+    def judge(self, violations: Violations) -> None:
+        """Note requests that failed."""
+        if self.problems:
+            violations.add(words.REQUEST_FAILED, words.requests_failed(self.problems, self.last_problem))
 
     async def delete_done(self) -> None:
         """Delete what gets done, until cancelled."""

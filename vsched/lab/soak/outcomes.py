@@ -49,6 +49,13 @@ class SoakOutcomes(PodOutcomes):
         """Keys of pods that exist, were never bound and not deleted by their user."""
         return [key for key, entry in self._pods.items() if not entry.node and not entry.gang.cancelled]
 
+    def judge(self, waited_seconds: float) -> None:
+        """Note the pods that were never bound, though they waited so long more, and the gangs that are partial."""
+        for pod in self.never_bound():
+            self.violations.add(words.UNBOUND, words.waited(pod, waited_seconds))
+        for gang in self.partial():
+            self.violations.add(words.PARTIAL, words.partly_bound(gang))
+
     @property
     def present(self) -> int:
         """The number of pods that exist."""

@@ -195,17 +195,12 @@ class Soak:
     # -- the end
 
     def _judge(self) -> None:
-        for pod in self.outcomes.never_bound():
-            self.violations.add("never bound", words.waited(pod, PATIENCE_SECONDS))
-        for gang in self.outcomes.partial():
-            self.violations.add("partial gang", words.partly_bound(gang))
+        self.outcomes.judge(PATIENCE_SECONDS)
         for name, found in self._trends().items():
             if found["grows"]:
                 problem = words.rose(name, found["rise"], found["first"], found["per_minute"])
                 self.violations.add("growth", problem)
-        if self.churn.problems:
-            problem = words.requests_failed(self.churn.problems, self.churn.last_problem)
-            self.violations.add("user's request", problem)
+        self.churn.judge(self.violations)
 
     def _trends(self) -> dict[str, Any]:
         """The trends of the daemon process with the most measurements."""

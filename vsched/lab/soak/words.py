@@ -99,6 +99,11 @@ WITHOUT_CLAIMS = "pod without its claims"
 CLAIM_FOR_NOBODY = "claim for nobody"
 
 
+UNBOUND = "never bound"
+PARTIAL = "partial gang"
+REQUEST_FAILED = "user's request"
+
+
 def waited(pod: str, seconds: float) -> str:
     return f"{pod} waited {seconds:.0f} s more when no work came any more"
 

@@ -29,7 +29,6 @@ class BottleDaemon:
         self.name = name
         self._url, self._options, self._new_process, self._violations = url, options, process, violations
         self.process: Process | None = None
-        self.daemon: Daemon | None = None
         self.starts = 0
         self._killed: asyncio.Event = asyncio.Event()
 
@@ -45,23 +44,17 @@ class BottleDaemon:
             killed.cancel()
             if task.done() and (error := task.exception()) is not None:
                 self._died(error)
-            self.process = self.daemon = None
+            self.process = None
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _run(self, process: Process) -> None:
         async with ApiClient(Connection(self._url)) as client:
-            self.daemon = Daemon(self._options, client, registry(), clock=process)
-            await self.daemon.run()
+            await Daemon(self._options, client, registry(), clock=process).run()
 
     def _died(self, error: BaseException) -> None:
         found = first_error(error) if isinstance(error, BaseExceptionGroup) else error
         if not isinstance(found, LeaseLost):
             self._violations.add(words.DAEMON_DIED, f"{self.name}: {type(found).__name__}: {found}")
-
-    @property
-    def leads(self) -> bool:
-        """Whether it acts at present."""
-        return self.daemon is not None and self.daemon.election.role == "leader"
 
     def kill(self) -> None:
         """End it between two of its steps."""

@@ -58,7 +58,6 @@ class Misfortune:
 
     def __init__(self, daemons: Sequence[BottleDaemon], network: Network, random: Random) -> None:
         self._daemons, self._network, self._random = daemons, network, random
-        self.happened: dict[str, int] = dict.fromkeys(ProcessFaultKind, 0)
         self.on_fault: Handlers[[str, str]] = Handlers()
         """Called with each."""
 
@@ -68,7 +67,6 @@ class Misfortune:
             await asyncio.sleep(self._random.expovariate(1.0 / rule.every_seconds))
             daemon = self._random.choice(self._daemons)
             if daemon.process is not None:
-                self.happened[rule.fault] += 1
                 self.on_fault(rule.fault, daemon.name)
                 await self._happen(rule, daemon)
 

@@ -70,8 +70,9 @@ class BottleLoop(asyncio.BaseEventLoop):
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, *, turn_seconds: float = TURN_SECONDS) -> None:
         super().__init__()
+        self._turn_seconds = turn_seconds
         self.network = Network(self, random)
         self._now = 0.0
         self._selector = _NoSelector(self._move)
@@ -84,7 +85,7 @@ class BottleLoop(asyncio.BaseEventLoop):
         return self._now
 
     def _move(self, seconds: float) -> None:
-        self._now += seconds + TURN_SECONDS
+        self._now += seconds + self._turn_seconds
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self.failures.append(context)

@@ -22,9 +22,8 @@ from vsched.lab.soak.bottle.processes import Process, current
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.0002, 0.002
 """The usual delay of a piece."""
 FIRST_PORT = 20_000
-MOST_UNREAD_BYTES = 1 << 16
-_HIGH, _LOW = 1 << 17, 1 << 15
-"""So much is on the way when a sender has to pause, and so little when it goes on."""
+_HIGH = 1 << 17
+"""So many bytes are on the way when a sender has to pause, until they have arrived."""
 
 
 class Timers(Protocol):

@@ -18,7 +18,6 @@ from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
-from vsched.kube.lease.record import LeaseSettings
 from vsched.lab.outcomes import pod_watch
 from vsched.lab.sender import Sender
 from vsched.lab.soak.bottle import words
@@ -42,7 +41,6 @@ CANCELLED_TIMES = 5
 AGENT = "vsched-users"
 DAEMONS = ("vsched/",)
 """How the User-Agent of a daemon begins: requests of others do not fail."""
-LEASE = LeaseSettings()
 
 
 class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,17 +240,10 @@ class Bottle:
                 if not self.outcomes.never_bound() and not self.outcomes.partial():
                     break
                 await asyncio.sleep(LOOK_SECONDS)
-            self._judge(churn)
+            self.outcomes.judge(SETTLE_LOOKS * LOOK_SECONDS)
+            churn.judge(self.violations)
             for task in (watch, deleting):
                 task.cancel()
-
-    def _judge(self, churn: SoakUsers) -> None:
-        for pod in self.outcomes.never_bound():
-            self.violations.add(words.NEVER_BOUND, pod)
-        for gang in self.outcomes.partial():
-            self.violations.add(words.PARTIAL, str(gang))
-        if churn.problems:
-            self.violations.add(words.REQUEST_FAILED, churn.last_problem)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is known now."""
