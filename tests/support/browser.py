@@ -83,11 +83,12 @@ class Sitting:
 
 
 @asynccontextmanager
-async def sitting(browser: Any, url: str, **context: Any) -> AsyncIterator[Sitting]:
-    """Somebody opens an address in a browser that knows nothing yet."""
+async def sitting(browser: Any, url: str, before: str = "", **context: Any) -> AsyncIterator[Sitting]:
+    """Somebody opens an address in a browser that knows nothing yet; a script may run before the page's own."""
     options = {"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce", **context}
     session = await browser.new_context(**options)
     try:
+        await session.add_init_script(before)
         found = Sitting(await session.new_page())
         await found.page.goto(url)
         yield found

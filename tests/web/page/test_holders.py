@@ -64,19 +64,46 @@ async def test_any_other_resource_can_be_chosen_and_the_address_keeps_it(visit: 
     await expect(page.locator("#holders-told")).to_have_text("5 of 16 cpu held by 2 jobs, 11 free")
 
 
-SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))))"
-"""Until what is seen has been looked at anew."""
+OUT_OF_SIGHT = """() => new Promise((done) => {
+  new IntersectionObserver((entries, one) => entries.at(-1).isIntersecting || done(one.disconnect()))
+    .observe(document.getElementById("holders"));
+})"""
+"""Until nobody sees the section, and everybody who watches it was told so: those who began first are told first."""
+
+COME_BACK = """async (last) => {
+  document.dispatchEvent(new Event("visibilitychange"));
+  await fetch(last);
+}"""
+"""Somebody returns to the page; what it asks for then is asked before the address that is given."""
 
 
 async def test_nothing_is_asked_while_nobody_sees_the_section(browser: Any, url: str) -> None:
     """Before its first picture the page is short, and the section may be seen for a moment."""
     async with sitting(browser, f"{url}#queues", viewport={"width": 1440, "height": 300}) as found:
         await expect(found.page.locator(".named").first).to_be_visible()
-        await found.page.evaluate(SETTLED)
+        await found.page.evaluate(OUT_OF_SIGHT)
         before = sum("only=resources" in asked for asked in found.asked)
         assert before <= 1
-        await found.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-        await found.page.evaluate(SETTLED)
+        await found.page.evaluate(COME_BACK, "devices?last")
+        assert found.asked[-1].endswith("devices?last")
+        assert sum("only=resources" in asked for asked in found.asked) == before
+
+
+async def test_the_last_of_several_changes_of_sight_counts(browser: Any, url: str) -> None:
+    """A busy page is told of them at once, the oldest first."""
+    several = """(() => {
+      const Told = IntersectionObserver;
+      window.IntersectionObserver = class extends Told {
+        constructor(tell) {
+          super((entries, one) => tell([{ isIntersecting: true }, ...entries], one));
+        }
+      };
+    })()"""
+    async with sitting(browser, f"{url}#queues", viewport={"width": 1440, "height": 300}, before=several) as found:
+        await expect(found.page.locator(".named").first).to_be_visible()
+        await found.page.evaluate(OUT_OF_SIGHT)
+        before = sum("only=resources" in asked for asked in found.asked)
+        await found.page.evaluate(COME_BACK, "devices?last")
         assert sum("only=resources" in asked for asked in found.asked) == before
 
 

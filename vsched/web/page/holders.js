@@ -21,8 +21,8 @@ export class Holders {
     });
     address.onAddress(() => this.#draw());
     document.addEventListener("visibilitychange", () => this.#ask());
-    new IntersectionObserver(([entry]) => {
-      this.seen = entry.isIntersecting;
+    new IntersectionObserver((entries) => {
+      this.seen = entries.at(-1).isIntersecting; // Oldest first: a busy page is told of several changes at once.
       this.#ask();
     }).observe(find("holders"));
   }
