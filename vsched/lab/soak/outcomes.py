@@ -6,10 +6,11 @@ Pods that are gone are dropped from the record, so a soak may run for days.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from vsched.kube.watch.deltas import Delta
-from vsched.lab.outcomes import PodEntry, PodOutcomes, PodSeen
+from vsched.lab.outcomes import PodEntry, PodOutcomes, PodSeen, SubmittedGang
 from vsched.lab.soak import words
 
 RECENT = 20_000
@@ -55,6 +56,35 @@ class SoakOutcomes(PodOutcomes):
             self.violations.add(words.UNBOUND, words.waited(pod, waited_seconds))
         for gang in self.partial():
             self.violations.add(words.PARTIAL, words.partly_bound(gang))
+
+    def excuse(self, pod: str) -> SubmittedGang | None:
+        """Expect nothing more of the job of a pod, of which a part was taken away; None for a pod of others."""
+        entry = self._pods.get(pod)
+        if entry is None:
+            return None
+        entry.gang.cancelled = True
+        return entry.gang
+
+    def begin_again(self, present: Container[str]) -> None:
+        """The server is back at an earlier state, with these pods: a list is to tell where they are.
+
+        Nothing more is expected of jobs that were done in part, or are not there as a whole.
+        """
+        for gang in self.gangs.values():
+            whole = all(pod in present and pod in self._pods for pod in gang.pods)
+            gang.cancelled = gang.cancelled or gang.finished > 0 or not whole
+            gang.bound = gang.finished = 0
+            gang.nodes.clear()
+        for entry in self._pods.values():
+            entry.node, entry.finished = "", False
+        for counts in (self._used, self.on_nodes, self.running):
+            counts.clear()
+
+    def is_expected(self, key: str) -> bool:
+        """Whether something is expected of this job, or of the job of this pod."""
+        entry = self._pods.get(key)
+        gang = self.gangs.get(key) if entry is None else entry.gang
+        return gang is not None and not gang.cancelled
 
     @property
     def present(self) -> int:

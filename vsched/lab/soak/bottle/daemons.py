@@ -8,6 +8,7 @@ from collections.abc import Callable
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
+from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.candidate import LeaseLost
 from vsched.lab.soak.bottle import words
@@ -27,6 +28,8 @@ class BottleDaemon:
         self, name: str, url: str, options: Options, process: Callable[[str], Process], violations: Violations
     ) -> None:
         self.name = name
+        self.agent = f"vsched/{name}"
+        """How it calls itself to the API server."""
         self._url, self._options, self._new_process, self._violations = url, options, process, violations
         self.process: Process | None = None
         self.starts = 0
@@ -48,7 +51,8 @@ class BottleDaemon:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _run(self, process: Process) -> None:
-        async with ApiClient(Connection(self._url)) as client:
+        own = FixedHeaders((("User-Agent", self.agent),))
+        async with ApiClient(Connection(self._url, credentials=own)) as client:
             await Daemon(self._options, client, registry(), clock=process).run()
 
     def _died(self, error: BaseException) -> None:
