@@ -23,16 +23,20 @@ class BottleGate:
         """Whose requests wait: by User-Agent, and whether they read; set once they no longer do."""
         self._refused: Counter[str] = Counter()
         """Nodes that no pod may be bound to, and for how many reasons."""
+        self.stopped: Counter[str] = Counter()
+        """How many requests it has not let through, by method."""
 
     async def __call__(self, call: ApiRequest) -> None:
         """Raise Dropped or a Failure for a request that is not to be carried out."""
         opened = self._closed.get((call.user_agent, call.method in READS))
         if opened is not None:
+            self.stopped[call.method] += 1
             await opened.wait()
             raise Dropped
         if self._refused and call.method == "POST" and call.path.endswith("/binding"):
             node = orjson.loads(call.body)["target"]["name"]
             if self._refused[node] > 0:
+                self.stopped[call.method] += 1
                 raise denied(f"no pod may be bound to {node}")
 
     @contextmanager
