@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import orjson
 
+from vsched.lab.soak.bottle import words
 from vsched.sim.api.fault_injection import Dropped, denied
 from vsched.sim.requests.request import ApiRequest
 
@@ -37,7 +38,7 @@ class BottleGate:
             node = orjson.loads(call.body)["target"]["name"]
             if self._refused[node] > 0:
                 self.stopped[call.method] += 1
-                raise denied(f"no pod may be bound to {node}")
+                raise denied(words.node_refused(node))
 
     @contextmanager
     def closed(self, agent: str, *, reads: bool) -> Iterator[None]:
