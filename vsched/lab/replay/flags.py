@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from vsched.cli.flags.periods import Period
-from vsched.cli.flags.shares import SHARE
+from vsched.cli.flags.values import SHARE, Period
 from vsched.cli.options import Decorator, options
 from vsched.lab.replay import words
 
