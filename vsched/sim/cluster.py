@@ -29,8 +29,7 @@ from vsched.sim.authentication import ADMIN, TokenAuthenticator
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import ControllerSettings, Engine, PodIndex, PoolDescription, UsageMeter, start_engine
 from vsched.sim.fleet.device_file import DeviceFile
-from vsched.sim.fleet.nodes import read_fleet, uniform_fleet
-from vsched.sim.fleet.pools import read_pools
+from vsched.sim.fleet.nodes import read_fleet, read_pools, uniform_fleet
 from vsched.sim.fleet.residents import ResidentLoader, Residents, read_residents
 from vsched.sim.manifests import apply_all
 from vsched.sim.store.store import Store

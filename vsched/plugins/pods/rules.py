@@ -5,7 +5,7 @@ They decide as kube-scheduler's filters NodePorts, InterPodAffinity and PodTopol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -19,10 +19,11 @@ from vsched.kernels.domains import single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
 from vsched.kernels.ports import conflicting
 from vsched.kernels.spread import within_skew
-from vsched.model.nodes.table import Mask, NodeStatics
+from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm, Shape
 from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Namespace
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.pods.carried import CarriedTerms, Signature, WeightedTerms
 from vsched.plugins.pods.constraints import SpreadConstraint, constraints_of, counts_pod, hard_spread, spread_counter
@@ -308,3 +309,24 @@ def _repelling_terms(affinity: PodAffinity) -> WeightedTerms:
 def _occupied(counters: Sequence[DomainCounter]) -> list[Mask]:
     """Of each counter that is not 0 for all domains: the nodes for whose domain it is."""
     return [counter.clear for counter in counters if counter.occupied]
+
+
+def one_a_domain(
+    affinity: PodAffinity,
+    labels: Collection[PodLabels],
+    rows: Ints,
+    statics: NodeStatics,
+    namespaces: Mapping[str, Namespace],
+) -> int:
+    """How many pods of one shape could be placed at once, given their required anti-affinity to each other.
+
+    ``rows`` is int64[nodes]: how many of the pods each node could hold by other rules. Only terms that match all
+    label sets in ``labels`` count; such a term allows one pod a topology domain.
+    """
+    least = int(rows.sum())
+    for term in affinity.anti_required:
+        if all(term_matches(term, one, namespaces) for one in labels):
+            domains = topology(statics, term.topology_key)
+            taken = np.unique(domains.ids[domains.present & (rows > 0)])
+            least = min(least, len(taken) + int(rows[~domains.present].sum()))
+    return least

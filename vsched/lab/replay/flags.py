@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from vsched.cli.flags.periods import Period
-from vsched.cli.flags.shares import SHARE
+from vsched.cli.flags.values import SHARE, Period
 from vsched.cli.options import Decorator, options
-from vsched.cli.replay import words
+from vsched.lab.replay import words
 
 MOST_WEIGHT = 1_000_000
 MOST_MACHINES, MOST_GPUS = 100_000, 128

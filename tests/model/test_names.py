@@ -10,8 +10,8 @@ from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror.mirror import Mirror
+from vsched.model.names import KNOWN_MAX, LENGTH_MAX, shared
 from vsched.model.pods.task import Task
-from vsched.model.shared import KNOWN_MAX, LENGTH_MAX, shared
 
 
 def fresh(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from vsched.cli.flags.shares import SHARE
+from vsched.cli.flags.values import SHARE
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from tests.support.plans import policy_from
 from vsched.errors import BadInput
 from vsched.framework.claims.handler import ClaimRules, VolumeScoring
-from vsched.framework.claims.rules import rules_of
+from vsched.framework.claims.kinds import rules_of
 from vsched.plugins.words.arguments import utilizations_fall
 
 POLICY = """\

@@ -6,9 +6,9 @@ import pytest
 
 from tests.mirror.watch import Watch
 from tests.support import builders as make
-from vsched.mirror.ingest.limits import job_limits_of
+from vsched.mirror.ingest.queues import job_limits_of
 from vsched.mirror.ingest.words import groups as groups_words
-from vsched.model.queues.limits import QueueJobLimits
+from vsched.model.queues.queue import QueueJobLimits
 
 JOBS, PER_USER = "vsched.io/max-running-jobs", "vsched.io/max-running-jobs-per-user"
 MOST = "vsched.io/max-wall-time"
