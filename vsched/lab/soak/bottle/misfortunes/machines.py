@@ -7,9 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Obj, without
-from vsched.apimachinery.meta.objects import is_deleting, is_finished
+from vsched.apimachinery.meta.objects import is_deleting, is_finished, with_condition
 from vsched.clock import utc_now
 from vsched.handlers import Handlers
 from vsched.lab.soak.bottle import words
