@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from hashlib import sha256
@@ -39,6 +39,8 @@ SETTLE_LOOKS = 120
 """How often it is looked whether all work runs, once nothing goes wrong any more."""
 CANCELLED_TIMES = 5
 """Some of what is cancelled goes on for a while, to end in order."""
+LINES_KEPT = 20_000
+"""Lines of the log that are kept where not all of it is wanted."""
 AGENT = "vsched-users"
 DAEMONS = ("vsched/",)
 """How the User-Agent of a daemon begins: requests of others do not fail."""
@@ -91,7 +93,7 @@ class Bottle:
         self.loop = BottleLoop(self._new_random())
         self.loop.network.on_arrival.add(self._arrived)
         self.violations = TimedViolations(self.loop)
-        self.lines: list[Line] = []
+        self.lines: deque[Line] = deque(maxlen=None if settings.trace else LINES_KEPT)
         self.warned: Counter[str] = Counter()
         self._digest = sha256()
         self.outcomes: SoakOutcomes
@@ -151,9 +153,9 @@ class Bottle:
                 self.lines.append(Line(round(self.loop.time(), 6), f"{names[0]} to {names[1]}", text))
 
     def _hear(self, _: object, level: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:
-        if self._is_over:
-            raise structlog.DropEvent
         process = current()
+        if self._is_over or (process is not None and not process.alive):
+            raise structlog.DropEvent
         event, name = str(record.pop("event", "")), "" if process is None else process.name
         self._say(name, f"{level}: {event} " + " ".join(f"{key}={value}" for key, value in record.items()))
         if level in ("error", "critical") or "exc_info" in record:
@@ -172,7 +174,7 @@ class Bottle:
     def _process(self, name: str) -> Process:
         self._say(name, "starts")
         process = Process(name, self.loop, self._new_random())
-        self._processes.append(process)
+        self._processes = [*(each for each in self._processes if not each.buried), process]
         return process
 
     async def _main(self) -> None:

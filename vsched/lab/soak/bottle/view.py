@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,6 @@ def command_of(settings: BottleSettings, faults: Path | None, until: float) -> s
     return words.command(*numbers, "" if faults is None else f" --faults {faults}", until)
 
 
-def as_log(lines: list[Line]) -> str:
+def as_log(lines: Iterable[Line]) -> str:
     """One line for each thing that happened."""
     return "".join(f"{line.at:.6f} {line.who or '-'} {line.what.encode('unicode_escape').decode()}\n" for line in lines)
