@@ -58,6 +58,10 @@ class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Keep all that is sent."""
     nodes: int = 8
     daemons: int = 1
+    shards: int = 1
+    """Into how many the work is divided."""
+    verify: float = 1.0
+    """The share of sessions that are checked against the rules."""
     pods_per_minute: float = 60.0
     faults: BottleFaults = BottleFaults()
 
@@ -190,7 +194,13 @@ class Bottle:
             server.result()
         cluster = ready.result()
         url = cluster.url
-        options = Options(listen_address="", healthz_address="", verify=1.0, leader_elect=settings.daemons > 1)
+        options = Options(
+            listen_address="",
+            healthz_address="",
+            verify=settings.verify,
+            leader_elect=settings.daemons > 1,
+            shards=settings.shards,
+        )
         self.daemons = [
             BottleDaemon(f"daemon-{number}", url, options, self._process, self.violations)
             for number in range(1, settings.daemons + 1)
@@ -231,7 +241,9 @@ class Bottle:
         async with AsyncExitStack() as stack:
             client = await stack.enter_async_context(ApiClient(Connection(url, credentials=own)))
             sender = await stack.enter_async_context(PatientSender(url))
-            churn = SoakUsers(sender, self.outcomes, Rate(settings.pods_per_minute, settings.seed))
+            churn = SoakUsers(
+                sender, self.outcomes, Rate(settings.pods_per_minute, settings.seed), shards=settings.shards
+            )
             reflector = pod_watch(client, self.outcomes)
             watch = asyncio.ensure_future(reflector.run())
             await churn.settle_in()
