@@ -43,6 +43,8 @@ class SoakOutcomes(PodOutcomes):
         """When the latest pods were seen to be bound; steady clock."""
         self.violations = violations
         self._node_cpus = node_cpus
+        self._lists = False
+        """Whether a list is being read."""
         self._used: Counter[str] = Counter()
         """Cpus of pods that have not ended, by node."""
 
@@ -94,6 +96,8 @@ class SoakOutcomes(PodOutcomes):
     # -- what the reflector calls
 
     def replace(self, items: list[PodSeen], resource_version: str) -> None:
+        # In a list the pods that came to a node stand before others that have left it.
+        self._lists = True
         super().replace(items, resource_version)
         listed = {item.key for item in items}
         # A pod that was never seen may not have been created yet, unless its user has deleted it.
@@ -101,6 +105,9 @@ class SoakOutcomes(PodOutcomes):
         for key in seen:
             if key not in listed:
                 self._gone(key)
+        self._lists = False
+        for node in self._used:
+            self._check(node, "its pods")
 
     def apply(self, delta: Delta, item: PodSeen) -> None:
         self._see(item)
@@ -111,6 +118,11 @@ class SoakOutcomes(PodOutcomes):
         super()._placed(key, entry, node)
         self.recent.append(entry.gang.bound_at)
         self._used[node] += entry.gang.cpus
+        if not self._lists:
+            self._check(node, key)
+
+    def _check(self, node: str, key: str) -> None:
+        """Note a node that holds more than it has."""
         if self._used[node] > self._node_cpus:
             used = f"{self._used[node]} of {self._node_cpus} cpus"
             self.violations.add(words.OVER_ITS_SIZE, f"{node} holds {used} with {key}")

@@ -93,7 +93,7 @@ class ApiServer:
         self._faults = faults
         self._webhooks = WebhookCaller(store)
         self._http = HttpServer(self._answer, MAX_BODY_BYTES)
-        self.streams: set[asyncio.Task[object]] = set()
+        self.streams: dict[asyncio.Task[object], None] = {}
         """The watches that run."""
         self.url = ""
 
@@ -228,12 +228,12 @@ class ApiServer:
         connection.begin(_head(200, _JSON))
         task = asyncio.current_task()
         assert task is not None
-        self.streams.add(task)
+        self.streams[task] = None
         try:
             await stream.run(connection.write)
             connection.end()
         finally:
-            self.streams.discard(task)
+            self.streams.pop(task, None)
 
 
 def _read(request: Request) -> ApiRequest:

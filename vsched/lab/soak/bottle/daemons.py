@@ -8,7 +8,6 @@ from collections.abc import Callable
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
-from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.candidate import LeaseLost
 from vsched.lab.soak.bottle import words
@@ -56,8 +55,7 @@ class BottleDaemon:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _run(self, process: Process) -> None:
-        own = FixedHeaders((("User-Agent", self.agent),))
-        async with ApiClient(Connection(self._url, credentials=own)) as client:
+        async with ApiClient(Connection(self._url, agent=self.agent)) as client:
             await Daemon(self._options, client, registry(), clock=process).run()
 
     def _died(self, error: BaseException) -> None:

@@ -16,7 +16,6 @@ import structlog
 from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
-from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
 from vsched.lab.outcomes import pod_watch
 from vsched.lab.soak.bottle import words
@@ -102,6 +101,7 @@ class Bottle:
         self._digest = sha256()
         self.outcomes: SoakOutcomes
         self.misfortunes: Misfortunes
+        self.injector: FaultInjector
         self.daemons: list[BottleDaemon] = []
         self._processes: list[Process] = []
         self._is_over = False
@@ -183,7 +183,7 @@ class Bottle:
 
     async def _main(self) -> None:
         settings, over = self._settings, asyncio.Event()
-        injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=DAEMONS))
+        self.injector = injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=DAEMONS))
         ready: asyncio.Future[Cluster] = self.loop.create_future()
         process = self._process(SERVER)
         self.misfortunes = misfortunes = Misfortunes(settings.faults, self._new_random(), process)
@@ -237,9 +237,8 @@ class Bottle:
         """Users create work for so long; then nothing goes wrong any more, and all that fits has to run."""
         settings, url = self._settings, cluster.url
         self.outcomes = SoakOutcomes(NODE_CPUS, self.violations)
-        own = FixedHeaders((("User-Agent", AGENT),))
         async with AsyncExitStack() as stack:
-            client = await stack.enter_async_context(ApiClient(Connection(url, credentials=own)))
+            client = await stack.enter_async_context(ApiClient(Connection(url, agent=AGENT)))
             sender = await stack.enter_async_context(PatientSender(url))
             churn = SoakUsers(
                 sender, self.outcomes, Rate(settings.pods_per_minute, settings.seed), shards=settings.shards

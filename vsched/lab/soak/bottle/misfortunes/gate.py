@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import orjson
 
+from vsched.lab.soak.bottle import words
 from vsched.sim.api.fault_injection import Dropped, denied
 from vsched.sim.requests.request import ApiRequest
 
@@ -23,17 +24,21 @@ class BottleGate:
         """Whose requests wait: by User-Agent, and whether they read; set once they no longer do."""
         self._refused: Counter[str] = Counter()
         """Nodes that no pod may be bound to, and for how many reasons."""
+        self.stopped: Counter[str] = Counter()
+        """How many requests it has not let through, by method."""
 
     async def __call__(self, call: ApiRequest) -> None:
         """Raise Dropped or a Failure for a request that is not to be carried out."""
         opened = self._closed.get((call.user_agent, call.method in READS))
         if opened is not None:
+            self.stopped[call.method] += 1
             await opened.wait()
             raise Dropped
         if self._refused and call.method == "POST" and call.path.endswith("/binding"):
             node = orjson.loads(call.body)["target"]["name"]
             if self._refused[node] > 0:
-                raise denied(f"no pod may be bound to {node}")
+                self.stopped[call.method] += 1
+                raise denied(words.node_refused(node))
 
     @contextmanager
     def closed(self, agent: str, *, reads: bool) -> Iterator[None]:

@@ -19,7 +19,7 @@ from vsched.lab.soak.bottle.faults import (
     ProcessFaultKind,
 )
 from vsched.lab.soak.bottle.misfortunes.gate import BottleGate
-from vsched.lab.soak.bottle.misfortunes.machines import Machines
+from vsched.lab.soak.bottle.misfortunes.machines import FailingMachines
 from vsched.lab.soak.bottle.misfortunes.servers import Servers
 from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS, Tenants
 from vsched.lab.soak.bottle.network import Network
@@ -50,7 +50,7 @@ class Misfortunes:
     @property
     def gate(self) -> BottleGate | None:
         """What stands before the API server; None where nothing has to."""
-        wanted = {fault.fault for fault in (*self._faults.processes, *self._faults.cluster)}
+        wanted = {rule.fault for rule in self._faults.processes} | {rule.fault for rule in self._faults.cluster}
         return self._gate if wanted & NEED_A_GATE else None
 
     def begin(self, daemons: Sequence[BottleDaemon], network: Network) -> None:
@@ -66,7 +66,7 @@ class Misfortunes:
         looked at again.
         """
         servers = Servers(cluster, self._random, self.on_fault)
-        machines = Machines(cluster.client, self._gate, self._random, self.on_fault)
+        machines = FailingMachines(cluster.client, self._gate, self._random, self.on_fault)
         tenants = self._tenants = Tenants(cluster.client, self._random, self.on_fault)
 
         def restored() -> None:

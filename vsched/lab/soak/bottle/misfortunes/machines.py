@@ -12,6 +12,7 @@ from vsched.apimachinery.meta.kinds import Obj, without
 from vsched.apimachinery.meta.objects import is_deleting, is_finished
 from vsched.clock import utc_now
 from vsched.handlers import Handlers
+from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.faults import ClusterFaultKind
 from vsched.lab.soak.bottle.misfortunes.gate import BottleGate
 from vsched.sim.client import LocalClient
@@ -24,7 +25,7 @@ REASONS = {"True": "KubeletReady", "False": "KubeletNotReady", "Unknown": "NodeS
 """By the status of the Ready condition."""
 
 
-class Machines:
+class FailingMachines:
     """Has nodes and kubelets fail."""
 
     def __init__(self, client: LocalClient, gate: BottleGate, random: Random, tell: Callable[[str, str], None]) -> None:
@@ -74,7 +75,7 @@ class Machines:
         key, metadata = key_of(pod), pod["metadata"]
         self._tell(ClusterFaultKind.POD_FAILS, key)
         self.on_failed(key)
-        status = rejected_status(pod, OUT_OF_CPU, f"Pod was rejected: {OUT_OF_CPU}", utc_now())
+        status = rejected_status(pod, OUT_OF_CPU, words.pod_refused(OUT_OF_CPU), utc_now())
         failed = partial(_with, part="status", value=status)
         self._client.patch_status("pods", metadata["namespace"], metadata["name"], failed)
         try:

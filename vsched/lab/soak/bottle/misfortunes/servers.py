@@ -16,6 +16,8 @@ from vsched.sim.controllers.nodes.node_status import LEASE_NAMESPACE
 
 LEASES = "coordination.k8s.io/leases"
 THIEF = "somebody-else"
+RESTORING_SECONDS = 15.0
+"""A backup is not restored in less."""
 
 
 class Servers:
@@ -38,14 +40,14 @@ class Servers:
                 await self._cluster.serve()
 
     async def restore(self, back_seconds: float, seconds: float) -> None:
-        """Nobody listens for so long, and then it is as it was up to ``back_seconds`` before."""
+        """Nobody listens for so long and a while more, and then it is as it was up to ``back_seconds`` before."""
         async with self._turn:
             revision = self._cluster.store.revision
             await asyncio.sleep(self._random.uniform(0.0, back_seconds))
             self._tell(ClusterFaultKind.RESTORE, SERVER)
             try:
                 await self._cluster.stop_serving()
-                await asyncio.sleep(seconds)
+                await asyncio.sleep(RESTORING_SECONDS + seconds)
                 await asyncio.shield(self._go_back(revision))
             finally:
                 await self._cluster.serve()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -53,7 +54,7 @@ class Tenants:
     def leave(self) -> None:
         """Delete everything."""
         for namespace in NAMESPACES:
-            self._try(lambda namespace=namespace: self._client.delete("namespaces", "", namespace))
+            self._try(partial(self._client.delete, "namespaces", "", namespace))
         self._owned.clear()
 
     def _try(self, write: Callable[[], Any]) -> bool:
