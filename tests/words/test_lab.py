@@ -81,7 +81,7 @@ SENTENCES = [
     (bottle.ONLY_VIRTUAL, "--hours, --until, --trace, --shrink: only on virtual time (expected --virtual with them)"),
     (
         bottle.NOT_VIRTUAL,
-        "--virtual: expected none of --kill-every, --kills, --shards, --claims, --ask and --keep with it",
+        "--virtual: expected none of --kill-every, --kills, --claims, --ask and --keep with it",
     ),
     (bottle.NOTHING_TO_SHRINK, "--shrink: no promise was broken in this run (expected a seed with which one is)"),
     # lab/soak/words

@@ -66,9 +66,10 @@ class Cycle:
         """By node: what no pod held when the cycle began."""
         self.leaving: dict[str, Sums] = defaultdict(Sums)
         """By node: what pods held that were leaving; a slot of theirs is free only once they are gone."""
+        idle, releasing = snapshot.nodes.idle.T.tolist(), snapshot.nodes.releasing.T.tolist()
         for row, name in enumerate(snapshot.nodes.statics.names):
-            self.idle[name] = Counter(dict(enumerate(snapshot.nodes.idle[:, row].tolist())))
-            self.leaving[name] = Counter(dict(enumerate(snapshot.nodes.releasing[:, row].tolist())))
+            self.idle[name] = Counter(dict(enumerate(idle[row])))
+            self.leaving[name] = Counter(dict(enumerate(releasing[row])))
             self.leaving[name][PODS] = 0
         jobs = (*self.jobs.values(), *snapshot.strays.values())
         self.tasks: dict[str, Task] = {task.uid: task for job in jobs for task in job.tasks.values()}
@@ -95,6 +96,8 @@ class Cycle:
                 self.victims.setdefault(eviction.beneficiary, []).append(task)
         self.moved_to = _turned({one.uid: one.to for one in self.evicted.values() if one.to})
         """By node: uids of pods that are moved there: it has room for their successors."""
+        self.queues: object | None = None
+        """What rules about queues have worked out (``queues.queues_of``)."""
 
     def takings(self, *, moves: bool = False) -> Iterator[tuple[Evict, Task]]:
         """The evictions for others, in the order decided; with ``moves``, also of pods that are moved for others."""

@@ -154,6 +154,14 @@ class CycleQueues:
         return found
 
 
+def queues_of(cycle: Cycle) -> CycleQueues:
+    """The queues of a cycle, worked out once for all rules."""
+    if cycle.queues is None:
+        cycle.queues = CycleQueues(cycle)
+    assert isinstance(cycle.queues, CycleQueues)
+    return cycle.queues
+
+
 def _divided(queues: CycleQueues) -> dict[str, dict[int, Fraction]]:
     """What each queue with jobs deserves with ``proportion``: the same for each unit of its weight, within its bounds.
 
@@ -202,7 +210,7 @@ def queues_stay_within_capability(cycle: Cycle) -> Iterator[str]:
     """
     if not LIMITING & cycle.facts.limits:
         return
-    queues = CycleQueues(cycle)
+    queues = queues_of(cycle)
     before, after = queues.held(), queues.holds(cycle.evicted)
     for name, amounts in after.items():
         for column, most in queues.all[name].capability if amounts != before[name] else ():
@@ -219,7 +227,7 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
     """
     if not LIMITING & cycle.facts.limits:
         return
-    queues = CycleQueues(cycle)
+    queues = queues_of(cycle)
     before, held = queues.held(), queues.standing(queues.holds(cycle.evicted))
     new = queues.amounts_of(uid for uid in (*cycle.bound, *cycle.reserved) if not cycle.tasks[uid].nominated)
     away = cycle.sum_of(uid for uid in queues.holding if cycle.tasks[uid].node not in cycle.nodes)
@@ -239,7 +247,7 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     A pod that was nominated before keeps its room, though what its queue deserves may drop for a moment. Amounts are
     whole numbers, so a share may be rounded by one.
     """
-    queues = CycleQueues(cycle)
+    queues = queues_of(cycle)
     deserved, holds = queues.parts if "proportion" in cycle.facts.limits else {}, queues.holds(cycle.evicted)
     backfilled = {uid for uid in cycle.bound if cycle.tasks[uid].shape.best_effort}
     new = [uid for uid in (*cycle.bound, *cycle.reserved) if uid not in backfilled and not cycle.tasks[uid].nominated]
@@ -252,7 +260,7 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
 
 def reports_say_what_queues_hold(cycle: Cycle) -> Iterator[str]:
     """What a queue is told to hold runs, is bound, or is bound in this cycle: room that is only kept is not held."""
-    queues, names = CycleQueues(cycle), cycle.snapshot.axis.names
+    queues, names = queues_of(cycle), cycle.snapshot.axis.names
     holds = queues.amounts_of((*queues.holding, *cycle.bound))
     for uid in cycle.evicted.keys() & set(queues.holding):
         queues.count(holds, uid, -1)

@@ -15,7 +15,7 @@ from vsched.proof import words
 from vsched.proof.cycle import Cycle, Sums, waits
 from vsched.proof.minima import lacking
 from vsched.proof.placement import Repelling, could_be_whole, forbids, is_bound_by_more
-from vsched.proof.queues import LIMITING, CycleQueues
+from vsched.proof.queues import LIMITING, queues_of
 
 LOOKED_AT = frozenset({"binpack", "capacity", "cdp", "conformance", "drf", "eviction-cost", "gang"}) | {
     *("fragmentation", "minruntime", "network-topology-aware", "nodeorder", "overcommit", "pdb", "predicates"),
@@ -55,12 +55,16 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     facts, masks = cycle.facts, cycle.snapshot.masks
     if not facts.plugins <= LOOKED_AT or "allocate" not in facts.actions or masks or cycle.has_more_on_paper:
         return
-    queues = CycleQueues(cycle)
+    queues = queues_of(cycle)
     # What evictions make room for came too late for what waits, and so did guarantees that are met by it.
     carried = {uid for uid in cycle.reserved if cycle.tasks[uid].nominated}
     early = queues.standing(queues.amounts_of((*queues.holding, *cycle.bound, *carried)))
     held = queues.standing(queues.holds(gone=()))
-    room, repelling = {node: cycle.room_on(node, kept=True) for node in cycle.nodes}, Repelling(cycle)
+    repelling = Repelling(cycle)
+
+    @cache
+    def room(node: str) -> Sums:
+        return cycle.room_on(node, kept=True)
 
     @cache
     def able(shape: Shape, terms: tuple[PodTerm, ...]) -> list[str]:
@@ -69,7 +73,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
 
     @cache
     def times_on_nodes(shape: Shape, terms: tuple[PodTerm, ...]) -> int:
-        return sum(_times(shape.request, room[node]) for node in able(shape, terms))
+        return sum(_times(shape.request, room(node)) for node in able(shape, terms))
 
     in_vain = cache(lambda: _promised_in_vain(cycle))
 
@@ -91,7 +95,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         own = Counter(cycle.reserved[task.uid] for task in pods if task.uid in cycle.reserved)
         fit = 0 if own else times_on_nodes(shape, terms)
         for node in own.keys() & able(shape, terms) if own else ():
-            fit += min(_times(shape.request, room[node], own[node]), own[node])
+            fit += min(_times(shape.request, room(node), own[node]), own[node])
         for name in queues.path(spec.queue) if LIMITING & facts.limits else ():
             before = sum(task.uid in carried for task in pods)
             fit = min(fit, _times(shape.request, left_of(name, at_first=True), before))

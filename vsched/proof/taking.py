@@ -16,7 +16,7 @@ from vsched.proof import words
 from vsched.proof.cycle import MOVING, TAKING, WHOLE, Cycle, Sums, waits
 from vsched.proof.minima import lacking, leaves_whole
 from vsched.proof.placement import is_bound_by_more
-from vsched.proof.queues import LIMITING, CycleQueues
+from vsched.proof.queues import LIMITING, CycleQueues, queues_of
 
 
 def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
@@ -30,7 +30,7 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     division = next((name for name in ("capacity", "proportion") if name in cycle.facts.plugins), "")
     if not cycle.victims:
         return
-    queues = CycleQueues(cycle)
+    queues = queues_of(cycle)
     holds = queues.holds(gone=())
 
     @cache
@@ -159,7 +159,7 @@ def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, CycleQueues, dict[str, S
     """
     if not cycle.victims or cycle.has_more_on_paper:
         return
-    queues = CycleQueues(cycle)
+    queues = queues_of(cycle)
     holds = queues.holds(uid for key in cycle.victims for uid in cycle.placed[key] if uid in cycle.reserved)
     for key in cycle.victims:
         for uid in cycle.placed[key]:
@@ -221,7 +221,7 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
     """
     if cycle.facts.tree or "capacity" not in cycle.facts.plugins or not cycle.victims:
         return
-    queues = CycleQueues(cycle)
+    queues = queues_of(cycle)
     holds = queues.held()
     for uid in cycle.evicted:
         queues.count(holds, uid, -1)

@@ -66,6 +66,13 @@ def test_nothing_breaks_whatever_goes_wrong(number: int) -> None:
     assert found["bound"] > 20
 
 
+def test_shards_share_the_work() -> None:
+    found = Bottle(settings_of(5, shards=2, faults=BottleFaults())).run()
+
+    assert found["told"] == {}
+    assert found["bound"] > 20
+
+
 def test_nothing_asks_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def refusing(*args: Any, **kwargs: Any) -> Any:
@@ -274,6 +281,31 @@ def test_who_is_cut_off_is_heard_once_joined_again() -> None:
         return [*heard, made.data]
 
     assert in_a_bottle(main) == [b"", b"hello"]
+
+
+def test_what_a_killed_process_has_left_ends_unheard_and_its_ports_are_free_again() -> None:
+    async def main(loop: BottleLoop) -> tuple[bool, bool, int]:
+        process, made = Process("p", loop, random.Random(1)), Kept()
+        listening = await loop.create_server(lambda: made, "127.0.0.1", 0)
+        address = listening.sockets[0].getsockname()
+        ports = len(loop.network._ports)
+
+        async def work() -> None:
+            transport, _ = await loop.create_connection(Kept, *address)
+            try:
+                await asyncio.sleep(1e6)
+            finally:
+                transport.write(b"farewell")
+                await loop.create_connection(Kept, *address)
+
+        task = process.start(work())
+        await asyncio.sleep(1.0)
+        process.kill()
+        await process.bury()
+        await asyncio.sleep(1.0)
+        return task.done(), made.data == b"", ports - len(loop.network._ports)
+
+    assert in_a_bottle(main) == (True, True, 0)
 
 
 def test_the_clock_of_a_process_may_be_wrong() -> None:

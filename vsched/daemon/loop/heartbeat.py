@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 
 from vsched.clock import perf_counter
 from vsched.daemon.loop.callouts import Caller
@@ -10,6 +11,8 @@ from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.words import log as words
 
 BEAT_SECONDS = 0.5
+COUNTED_BEATS = 10
+"""How often the tasks of the loop are counted, in beats: it takes longer than all the rest of a beat."""
 
 
 class Heartbeat:
@@ -22,10 +25,12 @@ class Heartbeat:
 
     async def run(self) -> None:
         """Beat until cancelled."""
-        while True:
+        for beat in count():
             began = perf_counter()
             await asyncio.sleep(BEAT_SECONDS)
-            self._telemetry.process.lag(max(0.0, perf_counter() - began - BEAT_SECONDS), len(asyncio.all_tasks()))
+            self._telemetry.process.lag(max(0.0, perf_counter() - began - BEAT_SECONDS))
+            if beat % COUNTED_BEATS == 0:
+                self._telemetry.process.tasks(len(asyncio.all_tasks()))
             self._tell_of_calls()
 
     def _tell_of_calls(self) -> None:

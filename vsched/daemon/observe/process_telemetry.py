@@ -62,9 +62,12 @@ class ProcessTelemetry:
         else:
             self._log.info("node usage", state=standing.state.value, **fields)
 
-    def lag(self, seconds: float, tasks: int) -> None:
-        """The event loop was late by this much, and has so many tasks."""
+    def lag(self, seconds: float) -> None:
+        """The event loop was late by this much."""
         self._metrics.loop_lag.observe(seconds)
+
+    def tasks(self, tasks: int) -> None:
+        """The event loop has so many tasks."""
         self._metrics.loop_tasks.set(tasks)
 
     def advised(self, results: Iterable[str], seconds: float) -> None:

@@ -14,7 +14,7 @@ import msgspec
 import orjson
 from rich.console import Console
 
-from vsched.cli.flags.values import Period
+from vsched.cli.flags.values import SHARE, Period
 from vsched.errors import BadInput, Unavailable
 from vsched.lab.soak import words
 from vsched.lab.soak.bottle import words as bottle_words
@@ -100,6 +100,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 @click.option("--until", type=Period(bounded=False), help="With --virtual: stop there, whatever is under way.")
 @click.option("--trace", type=click.File("w", lazy=True), help="With --virtual: write down all of it.")
 @click.option("--shrink", is_flag=True, help="With --virtual: look for a smaller run in which the same goes wrong.")
+@click.option("--verify", type=SHARE, default="100%", help="With --virtual: the share of sessions that are checked.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     minutes: float,
@@ -121,11 +122,14 @@ def command(
     until: float | None,
     trace: TextIO | None,
     shrink: bool,
+    verify: float,
     as_json: bool,
 ) -> None:
     """Run work for long while requests fail and daemons are killed, and check every guarantee."""
+    if shards > 1 and daemons == 1:
+        raise BadInput(words.ONE_DECIDES)
     if virtual:
-        if kill_every is not None or kills is not None or shards > 1 or claims or asked or keep is not None:
+        if kill_every is not None or kills is not None or claims or asked or keep is not None:
             raise BadInput(bottle_words.NOT_VIRTUAL)
         found = BottleSettings(
             seed=seed,
@@ -133,7 +137,9 @@ def command(
             until=until,
             trace=trace is not None,
             nodes=nodes,
-            daemons=daemons or 1,
+            daemons=daemons or min(2, shards),
+            shards=shards,
+            verify=verify,
             pods_per_minute=pods_per_minute,
             faults=BottleFaults() if faults is None else read_plan(faults, BottleFaults),
         )
@@ -141,8 +147,6 @@ def command(
         return
     if hours is not None or until is not None or trace is not None or shrink:
         raise BadInput(bottle_words.ONLY_VIRTUAL)
-    if shards > 1 and daemons == 1:
-        raise BadInput(words.ONE_DECIDES)
     if kills is not None and kill_every is None:
         raise BadInput(words.NOTHING_KILLED)
     used, room = cpus_used(pods_per_minute), FULLEST * nodes * NODE_CPUS

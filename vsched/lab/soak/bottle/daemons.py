@@ -33,6 +33,7 @@ class BottleDaemon:
         self.process: Process | None = None
         self.starts = 0
         self._killed: asyncio.Event = asyncio.Event()
+        self._burials: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Keep it running."""
@@ -47,6 +48,10 @@ class BottleDaemon:
             if task.done() and (error := task.exception()) is not None:
                 self._died(error)
             self.process = None
+            process.kill()
+            burial = asyncio.ensure_future(process.bury())
+            self._burials.add(burial)
+            burial.add_done_callback(self._burials.discard)
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _run(self, process: Process) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import heapq
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from contextvars import Context, copy_context
 from random import Random
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from vsched.errors import VschedError
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.network import Network
-from vsched.lab.soak.bottle.processes import takes
+from vsched.lab.soak.bottle.processes import process_in, takes
 
 T = TypeVar("T")
 TURN_SECONDS = 1e-6
@@ -91,6 +91,13 @@ class BottleLoop(asyncio.BaseEventLoop):
         self.failures.append(context)
 
     # -- steps
+
+    def create_task(self, coro: Coroutine[Any, Any, T], **more: Any) -> asyncio.Task[T]:  # type: ignore[override]
+        task = super().create_task(coro, **more)
+        process = process_in(more.get("context"))
+        if process is not None:
+            process.owns(task)
+        return task
 
     def _call_soon(self, callback: Any, args: Any, context: Context | None) -> asyncio.Handle:
         handle = _Step(callback, args, self, context)

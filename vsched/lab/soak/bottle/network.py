@@ -78,7 +78,8 @@ class Network:
     def __init__(self, loop: Timers, random: Random) -> None:
         self.loop, self.random = loop, random
         self.listening: dict[tuple[str, int], Listening] = {}
-        self._ports = iter(range(FIRST_PORT, 65_536))
+        self._ports = deque(range(FIRST_PORT, 65_536))
+        """Those that are free, the one that was freed longest ago first."""
         self._cut: Counter[tuple[str, str]] = Counter()
         """From whom nothing arrives at whom, by name, and for how many reasons."""
         self._waiting: list[asyncio.Future[None]] = []
@@ -86,6 +87,10 @@ class Network:
         """Called with all that arrives."""
         self.ends: dict[End, None] = {}
         """Of all open connections."""
+
+    def free(self, port: int) -> None:
+        """Nobody uses a port any more."""
+        self._ports.append(port)
 
     def delay(self) -> float:
         """How long a piece takes."""
@@ -113,7 +118,7 @@ class Network:
         self, factory: Callable[[], asyncio.Protocol], host: str | None, port: int | None, context: Context
     ) -> Server:
         """Listen at an address; port 0 is any that is free."""
-        address = (host or "127.0.0.1", port or next(self._ports))
+        address = (host or "127.0.0.1", port or self._ports.popleft())
         found = self.listening.get(address)
         if found is not None and (found.process is None or found.process.alive):
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
@@ -124,10 +129,9 @@ class Network:
         """Wait until an address answers; raises ConnectionRefusedError where nobody listens."""
         while True:
             await asyncio.sleep(self.delay())
-            found = self.listening.get((host, port))
-            if found is None or (found.process is not None and not found.process.alive):
+            found, here = self.listening.get((host, port)), current()
+            if found is None or any(each is not None and not each.alive for each in (found.process, here)):
                 raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
-            here = current()
             if not (self.is_cut(here, found.process) or self.is_cut(found.process, here)):
                 return
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -140,9 +144,10 @@ class Network:
         if server is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
         near, far = factory(), server.context.copy().run(server.factory)
-        here = End(self, near, copy_context(), current(), ("127.0.0.1", next(self._ports)), (host, port))
+        here = End(self, near, copy_context(), current(), ("127.0.0.1", self._ports.popleft()), (host, port))
         there = End(self, far, server.context.copy(), server.process, (host, port), here.name)
         here.peer, there.peer = there, here
+        here.connects = True
         self.ends |= {here: None, there: None}
         near.connection_made(here)
         self.loop.call_soon(far.connection_made, there, context=there.context)
@@ -162,6 +167,8 @@ class End(asyncio.Transport):
     """One end of a connection."""
 
     peer: End
+    connects = False
+    """Whether it is the end of who connects."""
 
     def __init__(
         self,
@@ -302,6 +309,9 @@ class End(asyncio.Transport):
         self._forget()
 
     def _forget(self) -> None:
-        self._network.ends.pop(self, None)
+        if self in self._network.ends:
+            del self._network.ends[self]
+            if self.connects:
+                self._network.free(self.name[1])
         if self.process is not None:
             self.process.ends.pop(self._reset, None)

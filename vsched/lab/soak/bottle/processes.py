@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
+from itertools import count
 from random import Random
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from vsched.clock import CLOCK
 from vsched.randomness import SOURCE
@@ -18,6 +20,8 @@ from vsched.randomness import SOURCE
 T = TypeVar("T")
 EPOCH = 1_700_000_000.0
 """What the wall clock shows when a bottle is opened."""
+BURIAL_SECONDS, BURIAL_TIMES = 5.0, 5
+"""How long what is cancelled may take to end, and how often it is cancelled: some of it ends in order."""
 
 _PROCESS: ContextVar[Process | None] = ContextVar("process", default=None)
 
@@ -25,6 +29,11 @@ _PROCESS: ContextVar[Process | None] = ContextVar("process", default=None)
 def current() -> Process | None:
     """Whose step is taken now; None for the bottle's own."""
     return _PROCESS.get()
+
+
+def process_in(context: Context | None) -> Process | None:
+    """Whose steps are taken in a context; None is the present one."""
+    return current() if context is None else context.get(_PROCESS)
 
 
 class Process:
@@ -46,8 +55,13 @@ class Process:
         self._pauses = False
         self._late: list[asyncio.Handle] = []
         """Steps that it has not taken."""
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._tasks: WeakValueDictionary[int, asyncio.Task[Any]] = WeakValueDictionary()
+        """In the order in which they were made."""
+        self._serials = count()
+        self._begun: list[asyncio.Task[Any]] = []
         """Kept, so that what a killed process was about to do is not cleaned up meanwhile."""
+        self.buried = False
+        """Whether what it has left ends, or has ended."""
 
     def now(self) -> float:
         """Its wall clock: seconds since the epoch."""
@@ -60,8 +74,12 @@ class Process:
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run something as this process."""
         task = self._loop.create_task(work, context=self.context.copy())
-        self._tasks.append(task)
+        self._begun.append(task)
         return task
+
+    def owns(self, task: asyncio.Task[Any]) -> None:
+        """A task is one of this process."""
+        self._tasks[next(self._serials)] = task
 
     def kill(self) -> None:
         """End it between two of its steps."""
@@ -69,6 +87,21 @@ class Process:
         for end in tuple(self.ends):
             end()
         self.ends.clear()
+
+    async def bury(self) -> None:
+        """Have all that a killed process has left end, which nobody hears of: it would be kept for ever."""
+        self.buried = True
+        self.go_on()
+        for _ in range(BURIAL_TIMES):
+            left = [task for task in self._tasks.values() if not task.done()]
+            for task in left:
+                task.cancel()
+            if left:
+                await asyncio.wait(left, timeout=BURIAL_SECONDS)
+        for task in self._tasks.values():
+            if task.done() and not task.cancelled():
+                task.exception()  # seen, so that nobody tells of it
+        self._begun.clear()
 
     def pause(self, seconds: float) -> None:
         """Stop it; it goes on after so many seconds."""
@@ -84,6 +117,8 @@ class Process:
 
     def takes(self, step: asyncio.Handle) -> bool:
         """Whether it takes a step now; one that falls into a pause is taken after it."""
+        if self.buried:
+            return True
         if not self.alive or self._pauses:
             self._late.append(step)
         return self.alive and not self._pauses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from hashlib import sha256
@@ -38,6 +38,8 @@ SETTLE_LOOKS = 120
 """How often it is looked whether all work runs, once nothing goes wrong any more."""
 CANCELLED_TIMES = 5
 """Some of what is cancelled goes on for a while, to end in order."""
+LINES_KEPT = 20_000
+"""Lines of the log that are kept where not all of it is wanted."""
 AGENT = "vsched-users"
 DAEMONS = ("vsched/",)
 """How the User-Agent of a daemon begins: requests of others do not fail."""
@@ -55,6 +57,10 @@ class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Keep all that is sent."""
     nodes: int = 8
     daemons: int = 1
+    shards: int = 1
+    """Into how many the work is divided."""
+    verify: float = 1.0
+    """The share of sessions that are checked against the rules."""
     pods_per_minute: float = 60.0
     faults: BottleFaults = BottleFaults()
 
@@ -90,7 +96,7 @@ class Bottle:
         self.loop = BottleLoop(self._new_random())
         self.loop.network.on_arrival.add(self._arrived)
         self.violations = TimedViolations(self.loop)
-        self.lines: list[Line] = []
+        self.lines: deque[Line] = deque(maxlen=None if settings.trace else LINES_KEPT)
         self.warned: Counter[str] = Counter()
         self._digest = sha256()
         self.outcomes: SoakOutcomes
@@ -151,9 +157,9 @@ class Bottle:
                 self.lines.append(Line(round(self.loop.time(), 6), f"{names[0]} to {names[1]}", text))
 
     def _hear(self, _: object, level: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:
-        if self._is_over:
-            raise structlog.DropEvent
         process = current()
+        if self._is_over or (process is not None and not process.alive):
+            raise structlog.DropEvent
         event, name = str(record.pop("event", "")), "" if process is None else process.name
         self._say(name, f"{level}: {event} " + " ".join(f"{key}={value}" for key, value in record.items()))
         if level in ("error", "critical") or "exc_info" in record:
@@ -172,7 +178,7 @@ class Bottle:
     def _process(self, name: str) -> Process:
         self._say(name, "starts")
         process = Process(name, self.loop, self._new_random())
-        self._processes.append(process)
+        self._processes = [*(each for each in self._processes if not each.buried), process]
         return process
 
     async def _main(self) -> None:
@@ -188,7 +194,13 @@ class Bottle:
             server.result()
         cluster = ready.result()
         url = cluster.url
-        options = Options(listen_address="", healthz_address="", verify=1.0, leader_elect=settings.daemons > 1)
+        options = Options(
+            listen_address="",
+            healthz_address="",
+            verify=settings.verify,
+            leader_elect=settings.daemons > 1,
+            shards=settings.shards,
+        )
         self.daemons = [
             BottleDaemon(f"daemon-{number}", url, options, self._process, self.violations)
             for number in range(1, settings.daemons + 1)
@@ -228,7 +240,9 @@ class Bottle:
         async with AsyncExitStack() as stack:
             client = await stack.enter_async_context(ApiClient(Connection(url, agent=AGENT)))
             sender = await stack.enter_async_context(PatientSender(url))
-            churn = SoakUsers(sender, self.outcomes, Rate(settings.pods_per_minute, settings.seed))
+            churn = SoakUsers(
+                sender, self.outcomes, Rate(settings.pods_per_minute, settings.seed), shards=settings.shards
+            )
             reflector = pod_watch(client, self.outcomes)
             watch = asyncio.ensure_future(reflector.run())
             await churn.settle_in()

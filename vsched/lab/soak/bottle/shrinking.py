@@ -34,7 +34,9 @@ def _smaller(settings: BottleSettings) -> Iterator[BottleSettings]:
         rules = getattr(faults, name)
         for at in range(len(rules)):
             yield change(settings, faults=change(faults, **{name: (*rules[:at], *rules[at + 1 :])}))
-    if settings.daemons > 1:
+    if settings.shards > 1:
+        yield change(settings, shards=1)
+    elif settings.daemons > 1:
         yield change(settings, daemons=settings.daemons - 1)
     if settings.seconds > 1.0:
         yield change(settings, seconds=settings.seconds / 2)

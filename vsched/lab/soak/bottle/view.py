@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,11 @@ def as_table(result: Mapping[str, Any], settings: BottleSettings, faults: Path |
 def command_of(settings: BottleSettings, faults: Path | None, until: float) -> str:
     """The command that runs a bottle to a moment, and writes down all that is sent."""
     numbers = (settings.seed, settings.seconds / 60, settings.nodes, settings.daemons, settings.pods_per_minute)
-    return words.command(*numbers, "" if faults is None else f" --faults {faults}", until)
+    more = "" if settings.shards == 1 else f" --shards {settings.shards}"
+    more += "" if settings.verify == 1.0 else f" --verify {100 * settings.verify:g}%"
+    return words.command(*numbers, more if faults is None else f"{more} --faults {faults}", until)
 
 
-def as_log(lines: list[Line]) -> str:
+def as_log(lines: Iterable[Line]) -> str:
     """One line for each thing that happened."""
     return "".join(f"{line.at:.6f} {line.who or '-'} {line.what.encode('unicode_escape').decode()}\n" for line in lines)

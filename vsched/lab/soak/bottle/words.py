@@ -13,7 +13,7 @@ PODS = "pods created, bound, finished"
 STARTS = "starts of daemons"
 DIGEST = "digest of the log"
 ONLY_VIRTUAL = "--hours, --until, --trace, --shrink: only on virtual time (expected --virtual with them)"
-NOT_VIRTUAL = "--virtual: expected none of --kill-every, --kills, --shards, --claims, --ask and --keep with it"
+NOT_VIRTUAL = "--virtual: expected none of --kill-every, --kills, --claims, --ask and --keep with it"
 NOTHING_TO_SHRINK = "--shrink: no promise was broken in this run (expected a seed with which one is)"
 
 
@@ -42,9 +42,9 @@ def smaller(command: str) -> str:
     return f"the same goes wrong: {command}"
 
 
-def command(seed: int, minutes: float, nodes: int, daemons: int, pods: float, faults: str, until: float) -> str:
+def command(seed: int, minutes: float, nodes: int, daemons: int, pods: float, more: str, until: float) -> str:
     """A run up to a moment, with all that is sent."""
     return (
         f"vsched soak --virtual --seed {seed} --minutes {minutes:g} --nodes {nodes} --daemons {daemons} "
-        f"--pods-per-minute {pods:g}{faults} --until {until:.3f}s --trace trace.log"
+        f"--pods-per-minute {pods:g}{more} --until {until:.3f}s --trace trace.log"
     )
