@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -13,7 +14,7 @@ from rich.table import Table
 from vsched.clock import perf_counter
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.orders import Order, as_text, explore
-from vsched.lab.soak.bottle.scene import Stage
+from vsched.lab.soak.bottle.scene import SceneRun
 from vsched.lab.soak.bottle.scenes import SCENES
 
 TOLD_EVERY = 200
@@ -33,9 +34,9 @@ class Explored(msgspec.Struct):
     """By promise: the first order in which it was broken, which has the fewest deviations, and what was told."""
 
 
-def run_scene(scene: str, order: Order = (), *, trace: bool = False) -> Stage:
+def run_scene(scene: str, order: Order = (), *, trace: bool = False) -> SceneRun:
     """Run a scene to its end."""
-    stage = Stage(SCENES[scene](), order, trace=trace)
+    stage = SceneRun(SCENES[scene](), order, trace=trace)
     stage.run()
     return stage
 
@@ -55,6 +56,17 @@ def explored(scene: str, deviations: int, told: Callable[[Explored], None] = lam
     return found
 
 
+def order_table(result: Mapping[str, Any]) -> RenderableType:
+    """What happened in one order."""
+    table = Table(show_header=False, show_edge=False)
+    table.add_row(words.VIRTUAL_SECONDS, f"{result['seconds']:,.0f}")
+    table.add_row(words.DIGEST, result["digest"][:16])
+    parts: list[RenderableType] = [table]
+    for promise, count in result["violations"].items():
+        parts += ["", words.broken(promise, count), *(f"  {line}" for line in result["told"][promise])]
+    return Group(*parts)
+
+
 def as_table(all_found: Sequence[Explored]) -> RenderableType:
     """The results, and for what was broken the command that shows how it came about."""
     table = Table(show_edge=False)
@@ -66,5 +78,5 @@ def as_table(all_found: Sequence[Explored]) -> RenderableType:
         table.add_row(found.scene, *(f"{each:,}" for each in numbers))
         for promise, (order, lines) in found.first.items():
             parts += ["", words.broken(promise, found.violations[promise]), *(f"  {line}" for line in lines)]
-            parts.append(words.again(words.order_command(found.scene, order)))
+            parts.append(words.order_command(found.scene, order))
     return Group(*parts)

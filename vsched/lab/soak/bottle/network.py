@@ -193,7 +193,7 @@ class End(asyncio.Transport):
         if self._closing or not data:
             return
         self._network.on_write(self, bytes(data))
-        if self._closing:
+        if self.is_closing():
             return
         self._on_the_way.append(bytes(data))
         self._bytes += len(data)

@@ -1,7 +1,7 @@
 """All orders in which a small scene may go on: what is on the way to a process may be overtaken, or come late.
 
-A run follows an order: the default one, in which all arrives as it was sent, but for some deviations. The same order
-gives the same run. ``explore`` makes the runs with no deviation, then those with one, and so on: each level is complete.
+A run follows an order: the default one, in which all arrives as it was sent, but for some deviations. Equal orders give
+equal runs. ``explore`` makes the runs with no deviation, then those with one, and so on; each level is complete.
 What a process does depends on the order in which things arrive at it, and on nothing else. So deviations are tried
 only where two arrivals at one process, or an arrival and one of its timers, are not the cause of each other; arrivals
 at different processes commute (partial-order reduction, with vector clocks).
@@ -79,7 +79,7 @@ class _Thing(asyncio.TimerHandle):
     __slots__ = ("cause", "channel", "to")
 
     def __init__(self, when: float, callback: Any, args: Any, loop: OrderedLoop, context: Context | None) -> None:
-        super().__init__(when, callback, args, loop, context)  # type: ignore[arg-type]
+        super().__init__(when, callback, args, loop, context)
         owner = getattr(callback, "__self__", None)
         self.channel: End | None = None
         """Who sends what arrives; None for a timer."""
@@ -240,20 +240,23 @@ class OrderedLoop(BottleLoop):
         return sorted(found)
 
     def _otherwise(self, name: str, steps: Sequence[_Step], number: int) -> Iterator[str]:
-        """What may happen in place of an arrival: as many others as come after it without being caused by it."""
-        step, arrivals, timers = steps[number], 0, False
-        for later in steps[number + 1 :]:
-            if later.at > step.at + self._late_seconds:
+        """What may happen in place of an arrival: something else that comes after it without being caused by it.
+
+        Of several, all may come first: what those cause that overtake it was caused by it only because it came first.
+        """
+        step, later, arrivals, timers = steps[number], 0, False, False
+        for other in steps[number + 1 :]:
+            if other.at > step.at + self._late_seconds:
                 break
-            if later.thing.cause.get(name, 0) > number or later.thing.channel is step.thing.channel:
+            if other.thing.channel is step.thing.channel:
                 continue
-            if later.thing.channel is None:
-                timers = True
-            else:
-                arrivals += 1
+            later += 1
+            if other.thing.cause.get(name, 0) <= number:
+                timers |= other.thing.channel is None
+                arrivals |= other.thing.channel is not None
         if arrivals:
             yield OVERTAKEN
-        if timers or arrivals > 1:
+        if timers or (arrivals and later > 1):
             yield LATE
 
     def _trace(self) -> str:
@@ -286,7 +289,7 @@ def _connection(channel: End) -> int:
     return max(channel.name[1], channel.peer.name[1])
 
 
-class Run(Protocol):
+class OrderedRun(Protocol):
     """One run of a scene, as far as the explorer looks at it."""
 
     @property
@@ -300,7 +303,7 @@ class Run(Protocol):
         ...
 
 
-R = TypeVar("R", bound=Run)
+R = TypeVar("R", bound=OrderedRun)
 
 
 def explore(run: Callable[[Order], R], deviations: int) -> Iterator[tuple[Order, R]]:
@@ -325,7 +328,8 @@ def wander(run: Callable[[Order], R], deviations: int, random: Random) -> Iterat
     """Runs with one deviation more each, up to so many, drawn at random; without end, from the default order again."""
     default = run(())
     while True:
-        order, done = (), default
+        order: Order = ()
+        done = default
         for _ in range(deviations):
             last = order[-1].at if order else -1
             possible = [each for each in done.alternatives if each.at > last]

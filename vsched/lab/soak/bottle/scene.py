@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import structlog
 
 from vsched.apimachinery.manifests.node_pools import PoolDescription
-from vsched.clock import CLOCK
 from vsched.daemon.app import Daemon, DaemonSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
@@ -32,8 +31,8 @@ from vsched.settings.settings import Settings
 from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.writes.status.pods import PodConditionSettings
 from vsched.writes.status.podgroups import JobStatusSettings
+from vsched.writes.status.pods import PodConditionSettings
 from vsched.writes.writeback import WritebackSettings
 
 KILL, STOP = "kill", "stop"
@@ -94,7 +93,6 @@ class Scene:
     """A small scene: what is there, what happens, and what has to hold at its end."""
 
     name: ClassVar[str]
-    about: ClassVar[str]
     daemons: ClassVar[int] = 1
     policy: ClassVar[str] = ""
     """The text of the policy; empty for the built-in one."""
@@ -117,20 +115,20 @@ class Scene:
         """What is there besides."""
         return ()
 
-    async def play(self, stage: Stage) -> None:
+    async def play(self, stage: SceneRun) -> None:
         """What users do."""
         raise NotImplementedError
 
-    def unsettled(self, stage: Stage) -> Iterator[str]:
+    def unsettled(self, stage: SceneRun) -> Iterator[str]:
         """What is not yet as it has to be at the end."""
         raise NotImplementedError
 
-    def broken(self, stage: Stage) -> Iterator[str]:
+    def broken(self, stage: SceneRun) -> Iterator[str]:
         """What must not be, not even for a moment."""
         yield from ()
 
 
-class Stage(Bottle):
+class SceneRun(Bottle):
     """A scene while it runs, in one order."""
 
     loop: OrderedLoop
@@ -223,9 +221,7 @@ class Stage(Bottle):
         running = [self.loop.create_task(each.run()) for each in self.casts]
         playing = server_process.start(self._play())
         watching = server_process.start(self._look_on())
-        done, _ = await asyncio.wait(
-            (playing, watching, server, *running), return_when=asyncio.FIRST_COMPLETED
-        )
+        done, _ = await asyncio.wait((playing, watching, server, *running), return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
         self.loop.finish()
@@ -248,8 +244,7 @@ class Stage(Bottle):
             await over.wait()
 
     async def _play(self) -> None:
-        while not all(each.is_ready for each in self.casts):
-            await asyncio.sleep(0.1)
+        await self.until(lambda: all(each.is_ready for each in self.casts))
         await asyncio.sleep(0.2)
         await self._scene.play(self)
         await self.at_rest(lambda: self._scene.unsettled(self))

@@ -14,7 +14,8 @@ from vsched.daemon.options import Options
 from vsched.kube.lease.record import LeaseSettings
 from vsched.lab.claiming import fixtures, with_claims
 from vsched.lab.sender import Obj
-from vsched.lab.soak.bottle.scene import CLAIMS, DISKS, GROUPS, KILL, PODS, STOP, Scene, SceneDaemon, Stage
+from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.scene import CLAIMS, DISKS, GROUPS, KILL, PODS, STOP, Scene, SceneDaemon, SceneRun
 from vsched.model.nodes.groups import GROUP
 from vsched.model.pods.cooperation import COOPERATIVE_EVICTION, READY
 
@@ -70,7 +71,12 @@ def pod(name: str, group: str) -> Obj:
 
 def queue(name: str, **spec: Any) -> Obj:
     meta = {"name": name}
-    return {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": meta, "spec": {"weight": 1, **spec}}
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": meta,
+        "spec": {"weight": 1, **spec},
+    }
 
 
 def urgent(*objects: Obj) -> list[Obj]:
@@ -87,7 +93,6 @@ class ClaimsScene(Scene):
     """A gang of two with claims comes, runs and goes, and the daemon is killed at any point."""
 
     name: ClassVar[str] = "claims"
-    about: ClassVar[str] = "a gang of two with volumes and devices comes and goes; the daemon is killed"
     strokes: ClassVar[tuple[str, ...]] = (KILL,)
 
     def nodes(self) -> Sequence[Obj]:
@@ -96,24 +101,24 @@ class ClaimsScene(Scene):
     def objects(self) -> Sequence[Obj]:
         return [obj for _, obj in fixtures(("n1", "n2"), ("default",), 1)]
 
-    async def play(self, stage: Stage) -> None:
+    async def play(self, stage: SceneRun) -> None:
         stage.open()
         made = gang("g", 2)
         for each in made[1:]:
             with_claims(each)
         stage.create(*made)
-        await stage.at_rest(lambda: () if len(stage.placed("g-")) == 2 else ("g waits",))
+        await stage.at_rest(lambda: () if len(stage.placed("g-")) == 2 else (words.waits("g"),))
         for number in range(2):
             stage.delete(PODS, f"g-{number}")
         stage.delete(GROUPS, "g")
 
-    def unsettled(self, stage: Stage) -> Iterator[str]:
+    def unsettled(self, stage: SceneRun) -> Iterator[str]:
         for resource in (PODS, CLAIMS, DISKS):
             for each in stage.client.list(resource):
-                yield f"{each['kind']} {each['metadata']['name']} is left"
+                yield words.is_left(each["kind"], each["metadata"]["name"])
 
 
-class Contest(Scene):
+class OneLeaves(Scene):
     """Pods of ``old`` run, and one of them has to make room for ``new``."""
 
     policy: ClassVar[str] = RECLAIMING
@@ -124,24 +129,23 @@ class Contest(Scene):
     def objects(self) -> Sequence[Obj]:
         return [queue("a"), queue("b")]
 
-    def unsettled(self, stage: Stage) -> Iterator[str]:
+    def unsettled(self, stage: SceneRun) -> Iterator[str]:
         if len(stage.placed("new-")) != 1:
-            yield f"new-0 waits"
+            yield words.waits("new-0")
         if len(stage.placed("old-")) != 1:
-            yield f"{len(stage.placed('old-'))} pods of old are placed, there is room for 1"
+            yield words.placed(stage.placed())
 
-    def broken(self, stage: Stage) -> Iterator[str]:
+    def broken(self, stage: SceneRun) -> Iterator[str]:
         if len(stage.evicted) > 1:
-            yield f"evicted: {', '.join(stage.evicted.values())}; one was enough"
+            yield words.one_was_enough(stage.evicted.values())
 
 
-class RestartScene(Contest):
+class RestartScene(OneLeaves):
     """A vcjob that restarts when a pod is evicted, in a queue that is reclaimed."""
 
     name: ClassVar[str] = "restart"
-    about: ClassVar[str] = "a vcjob with PodEvicted: RestartJob runs in a queue that is reclaimed"
 
-    async def play(self, stage: Stage) -> None:
+    async def play(self, stage: SceneRun) -> None:
         template = pod("w", "")
         meta = {"name": "old", "namespace": "default"}
         task = {"name": "w", "replicas": 2, "template": {"metadata": {}, "spec": template["spec"]}}
@@ -154,21 +158,20 @@ class RestartScene(Contest):
         stage.open()
         stage.create(*gang("new", 1, queue="b"))
 
-    def broken(self, stage: Stage) -> Iterator[str]:
+    def broken(self, stage: SceneRun) -> Iterator[str]:
         yield from ()
 
-    def unsettled(self, stage: Stage) -> Iterator[str]:
+    def unsettled(self, stage: SceneRun) -> Iterator[str]:
         yield from super().unsettled(stage)
         status = (stage.client.get(VCJOBS, "default", "old") or {}).get("status") or {}
         if status.get("state", {}).get("phase") != "Running" or status.get("retryCount", 0) != 1:
-            yield f"vcjob old: {status.get('state')}, retries {status.get('retryCount')}"
+            yield words.restarted(status.get("state"), status.get("retryCount"))
 
 
-class BudgetScene(Contest):
+class BudgetScene(OneLeaves):
     """A preemption while the budget of the victims changes."""
 
     name: ClassVar[str] = "budget"
-    about: ClassVar[str] = "a pod is preempted while the PodDisruptionBudget of the victims changes"
     policy: ClassVar[str] = PREEMPTING
 
     def objects(self) -> Sequence[Obj]:
@@ -180,7 +183,7 @@ class BudgetScene(Contest):
         spec = {"minAvailable": least, "selector": {"matchLabels": {"app": "old"}}}
         return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": meta, "spec": spec}
 
-    async def play(self, stage: Stage) -> None:
+    async def play(self, stage: SceneRun) -> None:
         group, *pods = gang("old", 2, minimum=1)
         for each in pods:
             each["metadata"]["labels"] = {"app": "old"}
@@ -195,18 +198,17 @@ class BudgetScene(Contest):
         stage.change(BUDGETS, "old", lambda found: {**found, "spec": {**found["spec"], "minAvailable": 1}})
 
 
-class HandoverScene(Contest):
+class HandoverScene(OneLeaves):
     """The lead changes hands in the middle of a reclaim."""
 
     name: ClassVar[str] = "handover"
-    about: ClassVar[str] = "the leader ends or is killed in the middle of a reclaim"
     daemons: ClassVar[int] = 2
     strokes: ClassVar[tuple[str, ...]] = (KILL, STOP)
 
     def options(self) -> Options:
         return msgspec.structs.replace(super().options(), lease=QUICK_LEASES)
 
-    async def play(self, stage: Stage) -> None:
+    async def play(self, stage: SceneRun) -> None:
         stage.create(*gang("old", 2, minimum=1, queue="a"))
         await stage.until(lambda: len(stage.placed("old-")) == 2)
         await asyncio.sleep(0.3)
@@ -214,11 +216,10 @@ class HandoverScene(Contest):
         stage.create(*gang("new", 1, queue="b"))
 
 
-class CooperativeScene(Contest):
+class CooperativeScene(OneLeaves):
     """A pod is asked to end by itself, and answers when its time is over."""
 
     name: ClassVar[str] = "cooperative"
-    about: ClassVar[str] = "a pod that is asked to end answers at its deadline"
     policy: ClassVar[str] = PREEMPTING
 
     def nodes(self) -> Sequence[Obj]:
@@ -227,7 +228,7 @@ class CooperativeScene(Contest):
     def objects(self) -> Sequence[Obj]:
         return [HIGH]
 
-    async def play(self, stage: Stage) -> None:
+    async def play(self, stage: SceneRun) -> None:
         group, old = gang("old", 1, minimum=0)
         old["metadata"]["annotations"][COOPERATIVE_EVICTION] = "2s"
         stage.create(group, old)
@@ -243,23 +244,22 @@ class CooperativeScene(Contest):
 
         stage.change(PODS, "old-0", answered)
 
-    def unsettled(self, stage: Stage) -> Iterator[str]:
+    def unsettled(self, stage: SceneRun) -> Iterator[str]:
         if stage.placed() != ["new-0"]:
-            yield f"placed: {', '.join(stage.placed())}"
+            yield words.placed(stage.placed())
 
 
 class ProvisioningScene(Scene):
     """A gang that has asked for nodes goes as they come, and another one comes."""
 
     name: ClassVar[str] = "provisioning"
-    about: ClassVar[str] = "a gang goes as the nodes that it has asked for come; another one takes them"
     policy: ClassVar[str] = PROVISIONING
     pools: ClassVar[tuple[PoolDescription, ...]] = (PoolDescription("pool", (node("", 2),), delay=0.5),)
 
     def nodes(self) -> Sequence[Obj]:
         return []
 
-    async def play(self, stage: Stage) -> None:
+    async def play(self, stage: SceneRun) -> None:
         stage.open()
         stage.create(*gang("a", 2))
         await stage.until(lambda: bool(stage.client.list("nodes")), 5.0)
@@ -269,19 +269,18 @@ class ProvisioningScene(Scene):
         await asyncio.sleep(0.02)
         stage.create(*gang("b", 2))
 
-    def unsettled(self, stage: Stage) -> Iterator[str]:
+    def unsettled(self, stage: SceneRun) -> Iterator[str]:
         if stage.placed() != ["b-0", "b-1"]:
-            yield f"placed: {', '.join(stage.placed())}"
+            yield words.placed(stage.placed())
         for resource in (REQUESTS, "podtemplates"):
             for each in stage.client.list(resource):
-                yield f"{each['kind']} {each['metadata']['name']} is left"
+                yield words.is_left(each["kind"], each["metadata"]["name"])
 
 
 class ShardsScene(Scene):
     """Two shards fill one queue."""
 
     name: ClassVar[str] = "shards"
-    about: ClassVar[str] = "two shards have gangs in one queue, whose capability has room for one"
     daemons: ClassVar[int] = 2
     late_seconds: ClassVar[float] = 0.4
 
@@ -297,7 +296,7 @@ class ShardsScene(Scene):
     def objects(self) -> Sequence[Obj]:
         return [queue("q", capability={"cpu": "3"})]
 
-    async def play(self, stage: Stage) -> None:
+    async def play(self, stage: SceneRun) -> None:
         await stage.until(lambda: sorted(map(len, map(_shards_of, stage.casts))) == [1, 1])
         await asyncio.sleep(1.0)
         stage.open()
@@ -307,17 +306,19 @@ class ShardsScene(Scene):
                 each["spec"]["nodeSelector"] = {GROUP: name}
             stage.create(group, *pods)
 
-    def unsettled(self, stage: Stage) -> Iterator[str]:
+    def unsettled(self, stage: SceneRun) -> Iterator[str]:
         if len(stage.placed()) != 2:
-            yield f"placed: {', '.join(stage.placed())}"
+            yield words.placed(stage.placed())
 
-    def broken(self, stage: Stage) -> Iterator[str]:
+    def broken(self, stage: SceneRun) -> Iterator[str]:
         if len(stage.placed()) > 3:
-            yield "queue q holds more than its capability"
+            yield words.over_capability("q")
 
 
 def _shards_of(daemon: SceneDaemon) -> Sequence[int]:
-    return [] if daemon.daemon is None else shards_held(daemon.daemon.election)["held"]
+    told: Any = {"held": ()} if daemon.daemon is None else shards_held(daemon.daemon.election)
+    found: Sequence[int] = told["held"]
+    return found
 
 
 SCENES: dict[str, type[Scene]] = {

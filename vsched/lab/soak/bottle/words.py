@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 NOTHING_PLANNED = "nothing is planned any more: whoever waits would wait for ever"
 DAEMON_DIED = "daemon died"
 ERROR_IN_LOG = "error in a log"
@@ -12,9 +14,11 @@ VIRTUAL_SECONDS = "virtual seconds"
 PODS = "pods created, bound, finished"
 STARTS = "starts of daemons"
 DIGEST = "digest of the log"
-ONLY_ORDERS = "--deviations, --order: only with --orders"
+ONLY_ORDERS = "--order: of which scene? (expected --orders with it)"
 ONE_SCENE = "--order: of one scene (expected its name with --orders)"
-NO_OTHER_FLAGS = "--orders: expected none of --virtual, --faults, --kill-every, --kills, --shards, --claims and --ask with it"
+NO_OTHER_FLAGS = (
+    "--orders: expected none of --virtual, --faults, --kill-every, --kills, --shards, --claims and --ask with it"
+)
 COLUMNS = ("scene", "deviations", "orders", "seconds", "broken")
 NOT_AT_REST = "not at rest"
 NEVER = "what must never be"
@@ -68,4 +72,33 @@ def progress(scene: str, orders: int, seconds: float) -> str:
 
 def order_command(scene: str, order: str) -> str:
     """A scene in one order, with all that is sent."""
-    return f"vsched soak --orders {scene} --order {order or '0:'} --trace trace.log"
+    return f"vsched soak --orders {scene} --order '{order}' --trace trace.log"
+
+
+# -- scenes ------------------------------------------------------------------------------------------------------------
+
+
+def waits(name: str) -> str:
+    return f"{name} waits"
+
+
+def is_left(kind: str, name: str) -> str:
+    return f"{kind} {name} is left"
+
+
+def placed(pods: Iterable[str]) -> str:
+    """Other pods than should be."""
+    return f"placed: {', '.join(pods) or 'none'}"
+
+
+def one_was_enough(evicted: Iterable[str]) -> str:
+    return f"{', '.join(evicted)} were evicted, one was enough"
+
+
+def restarted(state: object, retries: object) -> str:
+    """A vcjob that should have restarted once."""
+    return f"vcjob old: {state}, retries {retries}"
+
+
+def over_capability(queue: str) -> str:
+    return f"queue {queue} holds more than its capability"
