@@ -16,8 +16,7 @@ from rich.text import Text
 
 from tests.support.plans import manifests
 from vsched.cli import cli
-from vsched.cli.show.escaping import Escaped
-from vsched.cli.show.output import guarded
+from vsched.cli.show.output import Escaped, guarded
 from vsched.log import configure, logger
 from vsched.printable import one_printable_line, printable, printable_json
 

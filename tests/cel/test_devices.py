@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.cel import words
-from vsched.cel.device_costs import cost_of
-from vsched.cel.devices import DeviceView, attribute_version, device_expression
+from vsched.cel.devices import DeviceView, attribute_version, cost_of, device_expression
 from vsched.cel.errors import NotCompiled, NotEvaluated
 
 GPU = DeviceView(

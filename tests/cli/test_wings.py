@@ -48,6 +48,13 @@ def test_flags_of_a_wing_say_so_as_well(command: str, flags: list[str], tmp_path
     assert str(error) == words.not_installed(command, "lab")
 
 
+def test_flags_of_a_wing_are_shown_where_it_is_installed(request: pytest.FixtureRequest) -> None:
+    assert "--trace" in CliRunner().invoke(cli, ["replay", "--help"]).stdout
+    request.getfixturevalue("alone")
+    alone = CliRunner().invoke(cli, ["replay", "--help"]).stdout
+    assert ("--trace" in alone, "--cycles" in alone) == (False, True)
+
+
 @pytest.mark.usefixtures("alone")
 def test_only_what_is_installed_is_listed() -> None:
     shown = CliRunner().invoke(cli, ["--help"]).stdout

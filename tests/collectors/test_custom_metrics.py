@@ -10,7 +10,7 @@ from tests.collectors.asking import collected, made, problem, targets
 from tests.support.answering import Answering, answering, content
 from vsched.clock import FakeClock
 from vsched.collectors import words
-from vsched.collectors.quantities import moment
+from vsched.collectors.cluster_api import moment
 from vsched.collectors.source import SourceError
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient

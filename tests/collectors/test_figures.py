@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.collectors.cluster_api import moment, number_of
 from vsched.collectors.figures import AHEAD_SECONDS, CPU, CPU_SPREAD, MEMORY, MOST, Names, collect
-from vsched.collectors.quantities import moment, number_of
 from vsched.collectors.source import MOST_NAMED, NodeTarget
 from vsched.model.nodes.usage import Figures, NodeUsage
 

@@ -37,7 +37,7 @@ from vsched.explain.situation import Situation, apply
 from vsched.framework.policy import Policy
 from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.resources import format_amount
-from vsched.model.queues.limits import MAX_WALL_TIME, exactly
+from vsched.model.queues.queue import MAX_WALL_TIME, exactly
 from vsched.model.snapshot import Snapshot
 from vsched.settings.document import policy_text
 from vsched.sim.cluster import Cluster

@@ -15,6 +15,7 @@ from vsched.sim.controllers import ControllerSettings, PodTimes
 
 Obj = dict[str, Any]
 DELAYS = {FaultKind.SLOW: 50, FaultKind.TIMEOUT: 100, FaultKind.WATCH_CUT: 600, FaultKind.WATCH_EXPIRED: 600}
+DELAYS |= {FaultKind.WATCH_SKIPS: 100, FaultKind.WATCH_LATE: 100, FaultKind.WEBHOOK_TIMEOUT: 100}
 SPOILING = [
     {"fault": kind.value, "percent": 5, **({"delay_ms": DELAYS[kind]} if kind in DELAYS else {})}
     for kind in FaultKind

@@ -19,8 +19,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.settings.load import default_text
 from vsched.sim.cluster import Cluster
 from vsched.sim.fleet.devices import read_devices
-from vsched.sim.fleet.nodes import read_fleet
-from vsched.sim.fleet.pools import read_pools
+from vsched.sim.fleet.nodes import read_fleet, read_pools
 from vsched.sim.fleet.residents import read_residents
 
 YAML = blocks("yaml")

@@ -19,7 +19,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.words.nodes import available
 from vsched.mirror.ingest.words.devices import not_of_containers, two_models
 from vsched.model.deviceshare.chips import NpuChip, NpuTemplate
-from vsched.model.deviceshare.divisions import Divisions
+from vsched.model.deviceshare.geometries import Divisions
 from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.plan import Bind
 from vsched.model.pods.status import Status

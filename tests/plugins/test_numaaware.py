@@ -226,6 +226,23 @@ def test_an_urgent_pod_takes_the_zone_of_a_pod_whose_zones_are(decision: str, ev
     assert found.evicted == [evicted]
 
 
+def test_a_pod_that_is_evicted_holds_its_zones_until_it_is_gone() -> None:
+    held = f"{DECISION}={json.dumps({'numa': {'0': {'cpu': '4'}}}, separators=(',', ':'))}"
+    text = f"""
+        class high 10
+        node n1 cpu=6
+        job ns/low phase=Running
+        pods ns/low 1 cpu=4 memory=1Gi limits=cpu:4,memory:1Gi on=n1 {held}
+        job ns/urgent min=1 class=high
+        pods ns/urgent 1 cpu=3
+        {pods(1, "2", SINGLE, job="next")}
+    """
+    policy = policy_of("priority", "predicates numa-aware", actions="preempt, allocate")
+
+    found = decide([*manifests(text), report("n1", "0", "1")], policy)
+    assert (found.evicted, found.nodes) == (["low.0"], {})
+
+
 # -- which pods the report counts ------------------------------------------------------------------------------------
 
 ONE = ZoneRequest("", (((0, 2000),),), (), ((0, 2000),))
@@ -235,7 +252,7 @@ def free_of(pod: ZonedPod, report: NodeZones) -> list[int]:
     """What is free of the cpus of each zone of n1, with one pod on it."""
     world = mirror(manifests("node n1 cpu=8")).snapshot(NOW)
     books = ZoneBooks(ZoneCatalogue({"n1": report}, {"n1": (pod,)}), world.nodes, NOW)
-    free: list[int] = books.zones.free[0, :, 0].tolist()
+    free: list[int] = books.later.free[0, :, 0].tolist()
     return free
 
 
@@ -323,7 +340,7 @@ def test_no_zone_goes_below_zero_and_undoing_everything_restores_all(
     ).snapshot(NOW)
     nodes = snapshot.nodes.copy()
     books = ZoneBooks(snapshot.zones, nodes, NOW)
-    before = books.zones.free.copy()
+    before = books.now.free.copy()
     tasks: list[Task] = sorted(snapshot.jobs["ns/j"].tasks.values(), key=lambda task: task.name)
     moves: list[tuple[Task, int]] = []
     for task in data.draw(st.permutations(tasks)):
@@ -333,19 +350,25 @@ def test_no_zone_goes_below_zero_and_undoing_everything_restores_all(
         else:
             books.take(task, row)
         moves.append((task, row))
-        assert (books.zones.free >= 0).all()
+        assert (books.later.free >= 0).all()
+        assert (books.now.free <= books.later.free).all(), "who is evicted still holds its zones"
         asked = tasks[0].shape.zones
         assert asked is not None
-        known, fresh = books.fit(asked), books.zones.fit(zone_tables(snapshot.zones, nodes, NOW).asked(asked))
-        assert (known.passes == fresh.passes).all(), "what is remembered is what is so"
-        assert (known.chosen == fresh.chosen).all()
+        for later, table in ((False, books.now), (True, books.later)):
+            known, fresh = (
+                books.fit(asked, later=later),
+                table.fit(zone_tables(snapshot.zones, nodes, NOW).asked(asked)),
+            )
+            assert (known.passes == fresh.passes).all(), "what is remembered is what is so"
+            assert (known.chosen == fresh.chosen).all()
     for task, row in reversed(moves):
         if task.node:
             books.take(task, row)
         else:
             books.give_back(task, row)
 
-    assert (books.zones.free == before).all()
+    assert (books.now.free == before).all()
+    assert (books.later.free == before).all()
 
 
 AGES = st.sampled_from([0.0, NOW - 400, NOW - 250, NOW - 20, NOW])
@@ -419,7 +442,7 @@ def test_a_session_counts_only_the_nodes_that_changed(count: int) -> None:
     assert anew == ["n7"]
     assert zone_tables(later.catalogue, world.nodes, NOW + 90) is later
     books = ZoneBooks(later.catalogue, world.nodes, NOW + 90)
-    books.zones.free[:] = 0
+    books.later.free[:] = 0
     assert later.zones.free.any(), "sessions work on copies"
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import yaml
 
 from vsched.lab.kueue.generator import Generator, read_generator
-from vsched.lab.kueue.policy import BUILT_IN, COHORTS
-from vsched.lab.kueue.run import KueueReplay
+from vsched.lab.kueue.run import BUILT_IN, COHORTS, KueueReplay
 from vsched.settings import load_text
 from vsched.settings.installed import registry
 

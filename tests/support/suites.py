@@ -11,8 +11,8 @@ from vsched.lab.suites.core import CoreCluster
 from vsched.lab.suites.operations import Workload
 from vsched.lab.suites.perform import Performer
 from vsched.lab.suites.place import PlacementMeter
-from vsched.lab.suites.policy import SUITE_POLICY
 from vsched.lab.suites.reading import read_suite
+from vsched.lab.suites.run import SUITE_POLICY
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 

@@ -8,16 +8,16 @@ from vsched.explain.claims import words as claims
 from vsched.explain.estimate import words as estimate
 from vsched.explain.menu import words as menu
 from vsched.explain.why import words as why
-from vsched.explain.words import moves
+from vsched.explain.words import phrases
 from vsched.framework.codes import NoStart
 
 SENTENCES = [
-    # explain/words/moves
-    (moves.WAITS_FOR_NOTHING, "it waits for nothing"),
-    (moves.NEEDS_NO_MOVES, "it has room without any move"),
-    (moves.no_moves(""), "no moves were found for it"),
+    # explain/words/phrases
+    (phrases.WAITS_FOR_NOTHING, "it waits for nothing"),
+    (phrases.NEEDS_NO_MOVES, "it has room without any move"),
+    (phrases.no_moves(""), "no moves were found for it"),
     (
-        moves.no_moves("no node fits: 1 has too little cpu"),
+        phrases.no_moves("no node fits: 1 has too little cpu"),
         "no moves were found that would make room for it: no node fits: 1 has too little cpu",
     ),
     # explain/claims/words

@@ -181,6 +181,7 @@ SENTENCES = [
     (watching.NO_VERSION, "answered with a list that has no resourceVersion"),
     (watching.not_served("queues"), "the API server serves no queues"),
     (watching.ENDED_EARLY, "ended the watch before the list was complete"),
+    (watching.was_away(12.3), "the server was away for 12 s, and is listed again"),
     (
         watching.restored("GET /api/v1/pods", "10", "20"),
         (

@@ -63,6 +63,8 @@ SENTENCES = [
         "vsched soak --virtual --seed 7 --minutes 10 --nodes 8 --daemons 2 --pods-per-minute 60 "
         "--faults config/bottle.yaml --until 31.500s --trace trace.log",
     ),
+    (bottle.node_refused("node-1"), "no pod may be bound to node-1"),
+    (bottle.pod_refused("OutOfcpu"), "Pod was rejected: OutOfcpu"),
     (bottle.broken("never bound", 2), "broken: never bound, 2 times"),
     (bottle.again("vsched soak --virtual"), "up to the moment before: vsched soak --virtual"),
     (bottle.smaller("vsched soak --virtual"), "the same goes wrong: vsched soak --virtual"),

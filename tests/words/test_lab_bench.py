@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from vsched.lab.bench.words import arbitrate, common, core, grow, live, restart, usage
+from vsched.lab import words as common
+from vsched.lab.bench.words import arbitrate, core, grow, live, restart, usage
 
 SENTENCES = [
-    # lab/bench/words/common
+    # lab/words
     (common.BUILT_IN_POLICY, "the built-in policy"),
     (common.PEAK_MEMORY, "peak memory (MB)"),
     (common.not_bound(3, 300.0), "3 pods were not bound within 300 s"),

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from vsched.lab.fill import words as fill
 from vsched.lab.kueue import words as kueue
+from vsched.lab.replay import words as replay
 from vsched.lab.trace import words as trace
 
 SENTENCES = [
@@ -119,6 +120,25 @@ SENTENCES = [
     (kueue.TWO_LEVELS, "expected two levels at least"),
     (kueue.same_levels("name"), "two levels have the same name"),
     (kueue.comes_to_no_rest(3), "3 cycles at one moment, and each evicts again: this policy comes to no rest"),
+    # lab/replay/words
+    (
+        replay.TRACE_WITH_FILES,
+        "--trace: replays one or two CSV files (expected no FILE and no --config; --policy names one)",
+    ),
+    (replay.not_with_trace("--profile"), "--profile: not with --trace"),
+    (replay.only_with_trace("--seeds"), "--seeds: only with --trace"),
+    (replay.only_with_fill("--seeds"), "--seeds: only with --fill"),
+    (replay.not_with_fill("--skip"), "--skip: not with --fill"),
+    (replay.file_with_kueue("a.json.gz"), "a.json.gz: not with --kueue (expected no FILE)"),
+    (replay.not_with_kueue("--fill"), "--fill: not with --kueue"),
+    (replay.no_share("x"), "'x' (expected more than 0% and at most 100%, such as 60%)"),
+    (replay.no_weight("x", 100), "'x' (expected QUEUE=WEIGHT with a weight from 1 to 100, such as ls=3)"),
+    (replay.no_machines("x", 1000, 16), "'x' (expected COUNTxGPUS, 88x8 for 88 machines with 8 GPUs; at most 1000x16)"),
+    (
+        replay.no_moment("x"),
+        "'x' (expected a date such as 2017-10-16 or 2017-10-16T12:00, or days since the first pod, such as 3)",
+    ),
+    (replay.no_seeds("x", 100), "'x' (expected numbers and ranges, each once, at most 100, such as 42-51 or 1,5,7)"),
     # lab/trace/words
     (trace.no_policy("train", "a, b"), "--one-queue: 'train' is no policy (expected one of a, b)"),
     (trace.no_such_queue("research", "a, b"), "--weight: no pod is in queue 'research' (expected one of a, b)"),

@@ -18,7 +18,7 @@ from vsched.actions.task_kinds import KindsInDomain
 from vsched.framework.session import Session
 from vsched.kernels.assignment import digest_of
 from vsched.model.amounts.resources import Vector, add
-from vsched.model.claims.changes import ClaimChanges
+from vsched.model.claims.catalogue import ClaimChanges
 from vsched.model.pods.claims import PodDevices
 
 OWNER, INPUTS = "gang searches", "search inputs"

@@ -13,7 +13,7 @@ from vsched.actions.start_search import StartSearch
 from vsched.framework.codes import Code, NoStart
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.planned_room import PlannedRoom
-from vsched.framework.points.backfilling import PlannedStarts
+from vsched.framework.points.runs import PlannedStarts
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 

@@ -59,6 +59,8 @@ WINGS = {
     "bench-usage": "vsched.lab.bench.usage",
 }
 """Commands that are not the scheduler's own, with their modules; those that are installed are listed."""
+EXTENDED = {"replay": "vsched.lab.replay.command"}
+"""Commands of the scheduler that have more flags where a wing is installed, with the module that has them all."""
 
 
 class LazyGroup(SuggestingGroup):
@@ -70,7 +72,9 @@ class LazyGroup(SuggestingGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS_HELP:
             return None
-        module = WINGS.get(cmd_name)
+        module, extended = WINGS.get(cmd_name), EXTENDED.get(cmd_name)
+        if extended and is_installed(extended):
+            module = extended
         loaded = load(module, cmd_name) if module else import_module(f"vsched.cli.{cmd_name}.command")
         command = loaded.command
         assert isinstance(command, click.Command)

@@ -13,10 +13,9 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.collectors import words
-from vsched.collectors.cluster_api import ClusterApi
+from vsched.collectors.cluster_api import ClusterApi, moment, number_of
 from vsched.collectors.endpoint import decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
-from vsched.collectors.quantities import moment, number_of
 from vsched.collectors.source import CollectedUsage, NodeTarget, SourceError, answers_to
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient

@@ -14,11 +14,10 @@ import numpy as np
 
 from vsched.clock import Clock
 from vsched.collectors import words
-from vsched.collectors.cluster_api import ClusterApi
+from vsched.collectors.cluster_api import ClusterApi, moment, number_of
 from vsched.collectors.endpoint import decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.history import SampleHistory
-from vsched.collectors.quantities import moment, number_of
 from vsched.collectors.source import CollectedUsage, NodeTarget
 from vsched.kube.client import ApiClient
 from vsched.model.nodes.usage import period_seconds

@@ -27,7 +27,7 @@ from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.state.gang_pods import GangPod
 from vsched.mirror.wire.objects import NetworkTopologySpec
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 ENDED = ("Succeeded", "Failed")

@@ -36,7 +36,7 @@ from vsched.model.queues.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 from vsched.writes.bodies import ObjectReference, queue_path, queue_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.status.served_resources import ServedResources
+from vsched.writes.status.writer import ServedResources
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer, WriteResult
 

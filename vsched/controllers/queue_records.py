@@ -17,8 +17,8 @@ from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.resources import BATCH_GROUP, COMMANDS
 from vsched.mirror.wire.base import NAMES
 from vsched.model.jobs.native import NativeQueue
+from vsched.model.names import shared
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
-from vsched.model.shared import shared
 from vsched.writes.bodies import ObjectReference, deletion_options
 from vsched.writes.writer import Write
 

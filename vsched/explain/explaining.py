@@ -30,8 +30,7 @@ from vsched.explain.records import ClaimState, Constraint, Explanation, Whereabo
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import Examiner
 from vsched.explain.why.holding import of_devices
-from vsched.explain.why.planned import goes_before, why_no_start
-from vsched.explain.why.scaling import nodes_may_come, note_of_nodes
+from vsched.explain.why.planned import goes_before, nodes_may_come, note_of_nodes, why_no_start
 from vsched.explain.why.undisturbed import undisturbed
 from vsched.explain.words import reasons as words
 from vsched.explain.words.owners import found_by, pods_to_come

@@ -9,7 +9,7 @@ import msgspec
 from vsched.actions.consolidate import ConsolidateArgs, Consolidation
 from vsched.actions.consolidation.trial import Move, Moves
 from vsched.actions.pools import Pools
-from vsched.explain.words import moves as words
+from vsched.explain.words import phrases as words
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy

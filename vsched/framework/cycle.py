@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from vsched.framework.callout import Callout
-from vsched.framework.ending import end_overdue
+from vsched.framework.ledger.ledger import EvictionCause
+from vsched.framework.ledger.units import EVICTABLE
 from vsched.framework.nominations import reserve_nominations
 from vsched.framework.policy import Policy
 from vsched.framework.proving import prove
@@ -17,7 +18,7 @@ from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.framework.unchanged import LastCycle, is_same, is_timeless, lasting_inputs
 from vsched.model.memo import NO_MEMO, Memo
-from vsched.model.plan import CycleReport
+from vsched.model.plan import WALL_TIME, CycleReport
 from vsched.model.snapshot import Snapshot
 
 OWNER = "cycle"
@@ -103,3 +104,20 @@ def _act(action: Action, session: Session) -> None:
     if not action.by_class:
         session.waiting.split_all()
     action.run(session)
+
+
+OVERDUE = EvictionCause(WALL_TIME, beneficiary="")
+
+
+def end_overdue(session: Session) -> None:
+    """Evict the pods of the jobs that plugins want ended; pods that are being bound go once they are."""
+    rows = session.nodes.statics.row
+    for key in session.plugins.overdue():
+        job = session.view(key)
+        if job is None:
+            continue
+        with session.statement() as statement:
+            for task in job.job.tasks.values():
+                if task.status in EVICTABLE and not task.spared and (row := rows.get(task.node)) is not None:
+                    statement.evict(job, task, row, OVERDUE)
+            statement.commit()

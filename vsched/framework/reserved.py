@@ -10,7 +10,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.limited import LimitsOf
 from vsched.framework.nodes.planned_room import PlannedRoom
 from vsched.framework.nodes.provisioned import ProvisionedRoom
-from vsched.framework.points.backfilling import PlannedStarts
+from vsched.framework.points.runs import PlannedStarts
 from vsched.framework.policy import Policy
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.task import Task

@@ -16,13 +16,11 @@ from sortedcontainers import SortedDict
 from vsched.framework.backlog import Backlog, classes_of, nothing_left, opened_on
 from vsched.framework.callout import Callout
 from vsched.framework.checks import JobChecks
-from vsched.framework.claims.kinds import claims_of
-from vsched.framework.claims.rules import rules_of
+from vsched.framework.claims.kinds import claims_of, rules_of
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.combine.tiers import layout_of
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.decisions import SessionDecisions
-from vsched.framework.ledger.ledger import Ledger
+from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.nodes.carried import OWNER as NODES
@@ -45,6 +43,21 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot, asked_jobs
+
+
+class SessionDecisions:
+    """What the report of a session carries out."""
+
+    def __init__(self) -> None:
+        self.committed: list[LedgerEntry] = []
+        """Placements and evictions to carry out, in the order in which they were decided."""
+        self.moving: list[LedgerEntry] = []
+        """The places of successors of pods that are moved. They keep others out of the room for this session."""
+        self.nominated: dict[str, int] = {}
+        """By uid of the task: the node row of its nomination, reserved at the start of the cycle."""
+        self.ungated: list[Task] = []
+        """Tasks whose scheduling gate is to be removed, in the order decided."""
+
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 

@@ -68,11 +68,15 @@ class Zones:
         return found
 
     def take(self, amounts: Ints, row: int) -> Ints:
-        """Take amounts from the zones of a node as far as they are there; what was taken. ``int64[resource, zone]``."""
-        free = self.free[:, :, row]
-        taken = np.minimum(amounts, np.maximum(free, 0))
-        free -= taken
+        """Take what is available of these amounts: ``int64[resource, zone]``."""
+        taken = self.available(amounts, row)
+        self.free[:, :, row] -= taken
         return taken
+
+    def available(self, amounts: Ints, row: int) -> Ints:
+        """int64[resource, zone]: these amounts as far as the zones of a node have them free."""
+        found: Ints = np.minimum(amounts, np.maximum(self.free[:, :, row], 0))
+        return found
 
     def fit(self, asked: ZonesAsked, rows: Ints | None = None, only: int | None = None) -> Fit:
         """How a pod fits these nodes, by default all; ``only`` counts one resource alone."""

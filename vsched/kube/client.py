@@ -30,14 +30,13 @@ from vsched.kube.paths import Params, target, verb_of
 from vsched.kube.silence import NO_ANSWER, Chunks, why_no_answer
 from vsched.kube.unpacking import BadPacking
 from vsched.kube.words import answers as words
-from vsched.version import user_agent
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 
-FIXED = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": user_agent()}
+FIXED = {"Accept": JSON, "Accept-Encoding": "identity"}
 """Headers of every request. Compressing costs the server and us more than a cluster's network does."""
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "PATCH"})
@@ -83,6 +82,7 @@ class ApiClient:
         self.on_answer: Handlers[[str, int]] = Handlers()
         """Called after every request with its verb (as API servers count it) and the code, 0 if there was no answer."""
         self._settings = settings or ClientSettings()
+        self._fixed = {**FIXED, "User-Agent": connection.agent}
         self._session = self._new_session()
         self._slots = Slots(self._settings.connections)
         """Watches need none: they hold their connections for minutes. When a kind has been listed, its watch goes on
@@ -93,14 +93,14 @@ class ApiClient:
     def _pool(self) -> Pool:
         connection, settings = self.connection, self._settings
         limits = PoolSettings(settings.connections, settings.connect_seconds, settings.answer_bytes)
-        return Pool(connection.server, connection.tls, connection.server_name, tuple(FIXED.items()), limits)
+        return Pool(connection.server, connection.tls, connection.server_name, tuple(self._fixed.items()), limits)
 
     def _new_session(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(limit=0, ssl=self.connection.tls or True, keepalive_timeout=60.0)
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers=FIXED,
+            headers=self._fixed,
             read_bufsize=self._settings.read_buffer_bytes,
             auto_decompress=False,
         )

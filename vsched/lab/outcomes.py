@@ -129,8 +129,10 @@ class PodOutcomes:
         self._pods.update((pod, PodEntry(gang)) for pod in gang.pods)
 
     def sending(self, pod: str) -> None:
-        """Note that the POST of a pod is sent now."""
-        entry = self._pods[pod]
+        """Note that the POST of a pod is sent now; one that was given up does not count."""
+        entry = self._pods.get(pod)
+        if entry is None:
+            return
         entry.sent = monotonic()
         entry.gang.began = entry.gang.began or entry.sent
         self.created += 1

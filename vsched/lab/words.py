@@ -34,3 +34,11 @@ SAYS_NOTHING = "it says nothing"
 
 def not_ready(seconds: float, problem: object) -> str:
     return f"the scheduler was not ready within {seconds:.0f} s: {problem}"
+
+
+BUILT_IN_POLICY = "the built-in policy"
+PEAK_MEMORY = "peak memory (MB)"
+
+
+def not_bound(pods: int, seconds: float) -> str:
+    return f"{pods} pods were not bound within {seconds:.0f} s"

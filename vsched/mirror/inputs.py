@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from vsched.mirror.events import MirrorEvents
 from vsched.mirror.stores import Stores
 from vsched.model.arbitration.records import Ceiling, PoolLimits
-from vsched.model.deviceshare.divisions import Divisions
+from vsched.model.deviceshare.geometries import Divisions
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.nodes.masks import NodeMask

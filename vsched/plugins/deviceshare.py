@@ -21,8 +21,7 @@ from vsched.framework.points.extension import BindAnnotations, PlacementListener
 from vsched.framework.points.nodes import Check, NodeFilter, NodeHolders, NodeScore, TaskScore
 from vsched.framework.policy import DeviceConfigAt, Policy
 from vsched.kernels.deviceshare.table import DeviceOrder
-from vsched.model.claims.devices import DevicePool
-from vsched.model.claims.uuids import uuids_of
+from vsched.model.claims.devices import DevicePool, uuids_of
 from vsched.model.deviceshare.records import (
     NODE_LOCKS,
     WHOLE,
@@ -38,8 +37,7 @@ from vsched.plugins.devices.gpus import gpu_annotations, vgpu_annotations
 from vsched.plugins.devices.neighbours import Rule, Tags, as_rule
 from vsched.plugins.devices.npu_parts import Chips, in_parts_of_several
 from vsched.plugins.devices.npus import npu_annotations
-from vsched.plugins.devices.reasons import closest, reasons_of_room, reasons_of_size
-from vsched.plugins.devices.refusals import refusal_of
+from vsched.plugins.devices.reasons import closest, reasons_of_room, reasons_of_size, refusal_of
 from vsched.plugins.devices.scores import BINPACK, SPREAD, DeviceScores
 from vsched.plugins.words import arguments
 from vsched.plugins.words import devices as words

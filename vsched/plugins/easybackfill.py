@@ -14,8 +14,8 @@ import msgspec
 
 from vsched.framework.durations import Basis, TimeLeft, left
 from vsched.framework.jobs import JobView
-from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.points.extension import Plugin, SessionContext
+from vsched.framework.points.runs import PlannedStarts
 from vsched.framework.policy import Seconds
 from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.task import Task

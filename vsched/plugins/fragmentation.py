@@ -31,11 +31,11 @@ from vsched.model.deviceshare.records import WHOLE
 from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.task import Task
-from vsched.plugins.devices.best_fit import BestFit
 from vsched.plugins.devices.free import FreeDevices
 from vsched.plugins.devices.given_mix import MixEntry, check_mix, given_kinds
 from vsched.plugins.devices.mix import DeviceAskers, count_pods, mix_of, weights
 from vsched.plugins.devices.neighbours import as_rule
+from vsched.plugins.devices.scores import BestFit
 from vsched.plugins.devices.states import MAX_SCORE, DeviceStates, Filling
 
 FILLING, BEST_FIT = "filling", "best-fit"

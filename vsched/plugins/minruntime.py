@@ -18,7 +18,7 @@ from vsched.framework.points.victims import Purpose, VictimProtection
 from vsched.framework.policy import Seconds
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.plugins.queues.inheriting import inherited
+from vsched.plugins.queues.tree import inherited
 from vsched.plugins.words import victims
 
 PREEMPT, RECLAIM = "preemptMinRuntime", "reclaimMinRuntime"

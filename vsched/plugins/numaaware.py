@@ -8,7 +8,7 @@ question, and nodes where it uses fewer zones have higher scores.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Annotated
 
 import msgspec
@@ -90,22 +90,28 @@ class NumaAware(Plugin[NumaAwareArgs], NodeFilter, NodeScore, PlacementListener,
         passes = books.fit(shape.zones).passes
         if passes.all():
             return ()
-        return self._reasons(books, shape.zones, passes, len(nodes))
+        later = books.fit(shape.zones, later=True).passes if books.in_motion else None
+        return [
+            Check(
+                reason,
+                _elsewhere(books, those, len(nodes)),
+                code=Code.TOPOLOGY,
+                later=None if later is None else _elsewhere(books, those & ~later, len(nodes)),
+            )
+            for reason, those in self._reasons(books, shape.zones, passes)
+        ]
 
-    def _reasons(self, books: ZoneBooks, asked: ZoneRequest, passes: Mask, count: int) -> list[Check]:
-        """The checks by resource; what no single resource explains is told of all together."""
-        found: list[Check] = []
-        left, single = ~passes, books.zones.policy == SINGLE
+    def _reasons(self, books: ZoneBooks, asked: ZoneRequest, passes: Mask) -> Iterator[tuple[str, Mask]]:
+        """By resource, the places that lack it; those that no single resource explains lack all together."""
+        left, single = ~passes, books.later.policy == SINGLE
         for column, row in books.columns.items():
             lacks = left & ~books.fit(asked, row).passes
             left = left & ~lacks
             for reason, those in ((words.no_zone, lacks & single), (words.too_few_zones, lacks & ~single)):
                 if those.any():
-                    text = reason(self._nodes.axis.names[column])
-                    found.append(Check(text, _elsewhere(books, those, count), code=Code.TOPOLOGY))
+                    yield reason(self._nodes.axis.names[column]), those
         if left.any():
-            found.append(Check(words.NOT_TOGETHER, _elsewhere(books, left, count), code=Code.TOPOLOGY))
-        return found
+            yield words.NOT_TOGETHER, left
 
     # -- which node is best -------------------------------------------------------------------------------------------
 

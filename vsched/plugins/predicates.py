@@ -30,10 +30,8 @@ from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerat
 from vsched.model.nodes.table import Ints, Mask, NodeStatics, NodeTable
 from vsched.model.pods.shape import PodLabels, Rules, Shape
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.apart import one_a_domain
-from vsched.plugins.pods.constraints import hard_spread
-from vsched.plugins.pods.effective import effective
-from vsched.plugins.pods.rules import NO_CLASS, PodClass, PodRules
+from vsched.plugins.pods.constraints import effective, hard_spread
+from vsched.plugins.pods.rules import NO_CLASS, PodClass, PodRules, one_a_domain
 from vsched.plugins.words import arguments
 from vsched.plugins.words.nodes import OTHER_NODE
 

@@ -16,7 +16,7 @@ from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.points.levers import ArgumentLever, shorter_time
 from vsched.framework.points.victims import EvictionDelay
 from vsched.framework.policy import Seconds
-from vsched.plugins.queues.inheriting import inherited
+from vsched.plugins.queues.tree import inherited
 from vsched.plugins.words import victims
 
 DELAY = "preemptionDelay"

@@ -43,8 +43,9 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.plugins.queues.giving_back import keeps_guarantee
 from vsched.plugins.queues.guarantees import Guarantees
-from vsched.plugins.queues.lacking import Lacking, asked_for
 from vsched.plugins.queues.refusals import (
+    Lacking,
+    asked_for,
     beyond_cluster,
     columns_short,
     not_open,

@@ -35,7 +35,7 @@ from vsched.model.nodes.table import Floats, LabelColumn, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.effective import effective
+from vsched.plugins.pods.constraints import effective
 from vsched.plugins.words import nodes as words
 from vsched.plugins.words import victims
 

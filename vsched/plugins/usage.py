@@ -44,7 +44,7 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.plugins.load.args import LoadLimit, UsageArgs
 from vsched.plugins.load.loads import Estimates, Loads, measured_loads, steady_loads, young_loads
-from vsched.plugins.pods.effective import effective
+from vsched.plugins.pods.constraints import effective
 from vsched.plugins.words import nodes as words
 from vsched.plugins.words import victims
 

@@ -25,9 +25,8 @@ from vsched.framework.refusal import Refusal
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.runs import WALL_TIME_OVER, wall_time_over
 from vsched.model.jobs.spec import Condition
-from vsched.model.queues.limits import exactly
-from vsched.model.queues.queue import Queue
-from vsched.plugins.queues.inheriting import inherited
+from vsched.model.queues.queue import Queue, exactly
+from vsched.plugins.queues.tree import inherited
 from vsched.plugins.words import jobs as words
 
 MOST = "maxWallTime"

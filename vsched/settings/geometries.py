@@ -11,9 +11,9 @@ import msgspec
 import yaml
 
 from vsched.errors import BadInput, why_unreadable
-from vsched.model.deviceshare.divisions import Divisions
 from vsched.model.deviceshare.geometries import (
     DEFAULT_GEOMETRIES,
+    Divisions,
     KnownGeometries,
     MigGeometry,
     MigProfile,

@@ -29,8 +29,7 @@ from vsched.sim.authentication import ADMIN, TokenAuthenticator
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers import ControllerSettings, Engine, PodIndex, PoolDescription, UsageMeter, start_engine
 from vsched.sim.fleet.device_file import DeviceFile
-from vsched.sim.fleet.nodes import read_fleet, uniform_fleet
-from vsched.sim.fleet.pools import read_pools
+from vsched.sim.fleet.nodes import read_fleet, read_pools, uniform_fleet
 from vsched.sim.fleet.residents import ResidentLoader, Residents, read_residents
 from vsched.sim.manifests import apply_all
 from vsched.sim.store.store import Store
@@ -119,13 +118,9 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         try:
-            await self._server.start(self._host, self._port, self._tls())
+            await self.serve()
             await self._settle_residents()
-            if self._settings.controllers is not None:
-                fleet = self._device_file.fleet if self._device_file is not None else None
-                self._engine = start_engine(
-                    self.store, self.client, self._settings.controllers, self._meter, fleet, self._pools
-                )
+            self._start_engine()
             for index, node in enumerate(self._nodes):
                 self.client.create("nodes", node)
                 if not index % _NODES_A_TURN:
@@ -142,6 +137,28 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def serve(self) -> None:
+        """Listens; again at the same address after ``stop_serving``."""
+        self._port = await self._server.start(self._host, self._port, self._tls())
+
+    async def stop_serving(self) -> None:
+        """Ends all connections and listens no more, as a server that is killed; its controllers go on."""
+        await self._server.close()
+
+    async def restore(self, revision: int) -> None:
+        """Goes back to the state at a revision, as from a backup. Who watches must be gone; controllers start anew."""
+        if self._engine is not None:
+            await self._engine.close()
+        self.store.restore(revision)
+        self._start_engine()
+
+    def _start_engine(self) -> None:
+        if self._settings.controllers is not None:
+            fleet = self._device_file.fleet if self._device_file is not None else None
+            self._engine = start_engine(
+                self.store, self.client, self._settings.controllers, self._meter, fleet, self._pools
+            )
 
     def _tls(self) -> ssl.SSLContext | None:
         """What the server presents its certificate with."""

@@ -33,9 +33,8 @@ from vsched.sim.store.managed_fields import Author, record_update
 from vsched.sim.store.preconditions import check_target, check_uid, check_version
 from vsched.sim.store.store import Store, StoredObject
 from vsched.sim.webhooks import mutating, validating
-from vsched.sim.webhooks.changes import change_of, deletion_of
 from vsched.sim.webhooks.mutating import mutated
-from vsched.sim.webhooks.validating import ReviewedWrite, Reviews, ReviewWanted, wanted
+from vsched.sim.webhooks.validating import ReviewedWrite, Reviews, ReviewWanted, change_of, deletion_of, wanted
 
 _IDENTITY = ("name", "uid", "creationTimestamp")
 

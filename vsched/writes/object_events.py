@@ -19,8 +19,7 @@ from vsched.writes import words
 from vsched.writes.bodies import ObjectReference, podgroup_unusable
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.status.served_resources import ServedResources
-from vsched.writes.status.writer import StatusWriter
+from vsched.writes.status.writer import ServedResources, StatusWriter
 from vsched.writes.unexpected import Unexpected
 from vsched.writes.writer import Writer
 

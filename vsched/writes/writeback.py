@@ -32,8 +32,7 @@ from vsched.writes.status.nominations import Nominations, NominationSettings, On
 from vsched.writes.status.podgroups import JobStatuses, JobStatusSettings
 from vsched.writes.status.pods import PodConditions, PodConditionSettings
 from vsched.writes.status.queues import QueueStatuses, QueueStatusSettings
-from vsched.writes.status.served_resources import ServedResources
-from vsched.writes.status.writer import OnStatusWritten
+from vsched.writes.status.writer import OnStatusWritten, ServedResources
 from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Writer
 

@@ -12,7 +12,7 @@ from tests.support.questions import Asker, recording_of
 from vsched.cli import cli
 from vsched.cli.plan.moving import words
 from vsched.cli.plan.words.flags import did_you_mean
-from vsched.explain.words import moves as sentences
+from vsched.explain.words import phrases as sentences
 
 CLUSTER = """
     node n1 cpu=4

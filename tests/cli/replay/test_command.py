@@ -133,11 +133,6 @@ def test_an_error_that_comes_again_is_shown_with_its_traceback(recording: Record
     ("typed", "problem"),
     [
         pytest.param([], words.NOTHING_TO_REPLAY, id="nothing"),
-        pytest.param(["f", "--load", "2", "--quiet"], words.only_with_trace("--load, --quiet"), id="flags of traces"),
-        pytest.param(
-            ["--trace", "n.csv", "p.csv", "--cycles", "2"], words.not_with_trace("--cycles"), id="those of files"
-        ),
-        pytest.param(["f", "--trace", "nodes.csv", "pods.csv"], words.TRACE_WITH_FILES, id="both"),
         pytest.param(["f", "g"], words.one_at_a_time("g"), id="two files"),
         pytest.param(["f", "--cycles", "0"], "0 is not in the range", id="no-cycles"),
     ],

@@ -14,7 +14,7 @@ from vsched.explain.explaining import explain
 from vsched.explain.records import Whereabouts
 from vsched.explain.situation import Situation, apply_all
 from vsched.framework.cycle import run_cycle
-from vsched.model.object_names import is_subdomain
+from vsched.model.names import is_subdomain
 from vsched.settings.built_in import REGISTRY
 
 CREATING = (CreateQueue, CreatePriorityClass, CreatePodGroup)

@@ -470,6 +470,26 @@ async def test_what_a_restored_server_has_lost_is_noticed_by_a_later_list_though
 
 
 @pytest.mark.parametrize(
+    ("outage_seconds", "pods"),
+    [
+        pytest.param(0.0, {"b": "12"}, id="a long one"),
+        pytest.param(60.0, {"a": "11"}, id="not a short one"),
+    ],
+)
+async def test_after_an_outage_the_server_may_be_a_restored_one(
+    server: StubServer, eventually: Eventually, outage_seconds: float, pods: dict[str, str]
+) -> None:
+    """Its versions have overtaken ours, and it does not tell that a pod is not there any more."""
+    server.script("list", page(pod("a", 1), version=10), page(pod("b", 12), version=20))
+    server.script("watch", stream(event("MODIFIED", pod("a", 11)), cut=True), hang_up, hang_up, stream(hold=True))
+    settings = msgspec.structs.replace(QUICK, outage_seconds=outage_seconds, look_seconds=(60, 60), silence_seconds=60)
+    async with reflecting(server, settings) as running:
+        await eventually(lambda: running.statistics.state is WatchState.WATCHING and len(server.of("watch")) >= 4)
+        await eventually(lambda: running.mirror.pods == pods)
+        assert running.statistics.relists == ("b" in pods)
+
+
+@pytest.mark.parametrize(
     "later",
     [
         [page(version=10)],

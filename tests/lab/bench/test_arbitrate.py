@@ -17,12 +17,12 @@ from vsched.cli import cli
 from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission
 from vsched.errors import BadInput, Unavailable
+from vsched.lab import words as common
 from vsched.lab.bench.arbitrate import AT_ONCE, as_tables, claim, first, settle, steady
 from vsched.lab.bench.arbitrator import STEPS, BenchArbitrator
 from vsched.lab.bench.extender import answers, asked_about
 from vsched.lab.bench.namespaces import NEWCOMER, NamespaceFeeder, NamespaceWorld, dealt, namespace_name
 from vsched.lab.bench.words import arbitrate as words
-from vsched.lab.bench.words import common
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE
 from vsched.web.findings import Findings
 from vsched.web.pages.extender import extender_routes

@@ -13,11 +13,11 @@ from click.testing import CliRunner, Result
 
 from tests.support.traces import small_trace, write_trace
 from vsched.cli import cli
-from vsched.cli.replay import words as flags
 from vsched.errors import VschedError
 from vsched.lab import words as lab
 from vsched.lab.fill import words
 from vsched.lab.fill.view import written
+from vsched.lab.replay import words as flags
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
 BEST_FIT = POLICIES / "fill-best-fit.yaml"

@@ -25,7 +25,7 @@ from tests.support.examples import seeds
 from vsched.cli import cli
 from vsched.daemon.app import Daemon
 from vsched.lab.soak import words
-from vsched.lab.soak.bottle.faults import BottleFaults, ProcessFault, ProcessFaultKind
+from vsched.lab.soak.bottle.faults import BottleFaults
 from vsched.lab.soak.bottle.loop import BottleLoop, NothingMore
 from vsched.lab.soak.bottle.processes import EPOCH, Process
 from vsched.lab.soak.bottle.run import Bottle, BottleSettings
@@ -284,14 +284,3 @@ def test_the_clock_of_a_process_may_be_wrong() -> None:
 
     now, steady = in_a_bottle(main)
     assert now == pytest.approx(steady - 50.0)
-
-
-@pytest.mark.parametrize("kind", ProcessFaultKind)
-def test_each_kind_of_fault_happens_and_ends(kind: ProcessFaultKind) -> None:
-    rule = ProcessFault(fault=kind, every_seconds=5.0, lasts_seconds=4.0)
-    bottle = Bottle(settings_of(5, seconds=30.0, faults=BottleFaults(processes=(rule,))))
-
-    found = bottle.run()
-
-    assert found["told"] == {}
-    assert any(line.what.startswith(f"{kind} daemon-") for line in bottle.lines)

@@ -88,3 +88,17 @@ def test_violations_are_all_counted_and_the_first_are_told() -> None:
     for number in range(80):
         found.add("bound twice", str(number))
     assert (found.counts["bound twice"], len(found.first["bound twice"])) == (80, 50)
+
+
+def test_a_list_is_looked_at_as_a_whole() -> None:
+    """The pod that came to a node stands in it before the one that has left it."""
+    found = record(gang(2), gang(1, name="a"))
+    for name in ("g-0", "g-1"):
+        found.apply(Delta.MODIFIED, seen(name, "n1"))
+    found.replace([seen("a-0", "n1"), seen("g-0", "n1", "Succeeded"), seen("g-1", "n1")], "9")
+    assert not found.violations.counts
+    found.replace([seen("a-0", "n1"), seen("g-1", "n1")], "10")
+    assert not found.violations.counts
+    found.expect(gang(1, name="b"))
+    found.replace([seen("a-0", "n1"), seen("b-0", "n1"), seen("g-1", "n1")], "11")
+    assert found.violations.counts == {words.OVER_ITS_SIZE: 1}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support.suites import CLAIM, CLAIM_TEMPLATE, CLAIMING, CLASS, DEVICES, POD, workload_of
 from vsched.lab.suites.live import live_of
-from vsched.lab.suites.policy import SUITE_POLICY
+from vsched.lab.suites.run import SUITE_POLICY
 
 NODES = "- {opcode: createNodes, count: 2, nodeTemplatePath: node.yaml}"
 

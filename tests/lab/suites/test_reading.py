@@ -9,7 +9,6 @@ import pytest
 from tests.support.suites import BASIC, suite_of, workload_of
 from vsched.errors import BadInput
 from vsched.lab.suites import words
-from vsched.lab.suites.choice import chosen
 from vsched.lab.suites.operations import (
     Barrier,
     Churn,
@@ -22,7 +21,7 @@ from vsched.lab.suites.operations import (
     SuiteThreshold,
     Workload,
 )
-from vsched.lab.suites.reading import read_suite
+from vsched.lab.suites.reading import chosen, read_suite
 
 
 def only(folder: Path, text: str) -> Workload:

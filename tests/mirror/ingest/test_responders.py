@@ -10,7 +10,7 @@ import pytest
 from tests.mirror.watch import Watch
 from tests.support import builders as make
 from vsched.mirror import wire
-from vsched.mirror.ingest.responders import IMPERATIVE, answer_of
+from vsched.mirror.ingest.evictions import IMPERATIVE, answer_of
 from vsched.mirror.state.responders import ResponderStore
 from vsched.model.pods.cooperation import ASKED, NO_ANSWER, EvictionRequest, ResponderAnswer
 

@@ -9,8 +9,7 @@ from tests.support.deviceshare import HANDSHAKE, IDS, asking, devices, part, pod
 from tests.support.mirrors import World
 from tests.support.plans import NOW, mirror
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.model.deviceshare.divisions import UNKNOWN_DIVISIONS
-from vsched.model.deviceshare.geometries import DEFAULT_GEOMETRIES
+from vsched.model.deviceshare.geometries import DEFAULT_GEOMETRIES, UNKNOWN_DIVISIONS
 from vsched.model.deviceshare.records import NO_SHARED_DEVICES
 from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.plan import Bind, CycleReport, Evict

@@ -64,7 +64,7 @@ BAD = [
                  " deletecollection", id="a verb that it cannot happen to"),
     pytest.param("rules: [{fault: error, percent: 5, delay_ms: 5}]",
                  "{}: rules[0].delay_ms: error has no delay: expected it with slow, timeout, watch-cut, watch-expired,"
-                 " watch-silent only", id="a delay of what is not late"),
+                 " watch-silent, watch-skips, watch-late, webhook-timeout only", id="a delay of what is not late"),
 ]  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def test_what_a_rule_is_about(rule: dict[str, Any], request_: ApiRequest, hit: b
 
 @pytest.mark.parametrize("kind", list(FaultKind))
 def test_a_fault_happens_only_to_what_it_can_happen_to(kind: FaultKind) -> None:
-    samples = {"list": call(), "create": call("POST", PODS), "watch": call(path=NODES, watch="1")}
+    samples = {"list": call(resourceVersion="0"), "create": call("POST", PODS), "watch": call(path=NODES, watch="1")}
     hit = {verb for verb, request in samples.items() if always(kind.value).draw(request) is not None}
     assert hit == set(VERBS.get(kind, samples)) & set(samples)
 
@@ -178,10 +178,12 @@ def test_kinds_of_requests_that_nobody_serves_cannot_fill_the_memory() -> None:
         pytest.param("unavailable", 503, "ServiceUnavailable", None, id="503"),
         pytest.param("throttled", 429, "TooManyRequests", "7", id="429, with a time to come back"),
         pytest.param("conflict", 409, "Conflict", None, id="409"),
+        pytest.param("denied", 403, "Forbidden", None, id="403, by a webhook"),
+        pytest.param("webhook-timeout", 500, "InternalError", None, id="500, for a webhook that does not answer"),
     ],
 )
 async def test_refusals_leave_nothing_behind(kind: str, code: int, reason: str, header: str | None) -> None:
-    more = {"retry_after_seconds": 7} if kind == "throttled" else {}
+    more = {"throttled": {"retry_after_seconds": 7}, "webhook-timeout": {"delay_ms": 10}}.get(kind, {})
     async with failing(always(kind, **more)) as (cluster, api):
         reply = await api.post(PODS, pod("p"))
         assert (reply.code, reply.reason, reply.headers.get("Retry-After")) == (code, reason, header)
@@ -266,3 +268,60 @@ async def test_a_watch_that_ends_before_its_fault_ends_as_it_should() -> None:
     path = "/api/v1/pods?watch=1&timeoutSeconds=1"
     async with failing(always("watch-cut", delay_ms=3_600_000)) as (_, api), api.watch(path) as watch:
         assert await watch.ended()
+
+
+async def test_what_a_watch_sends_comes_twice() -> None:
+    async with failing(always("watch-repeats")) as (_, api), api.watch("/api/v1/pods?watch=1") as watch:
+        await api.pod("p")
+        seen = [await watch.next() for _ in range(2)]
+        assert seen[0] == seen[1]
+        assert seen[0]["object"]["metadata"]["name"] == "p"
+
+
+async def test_a_watch_leaves_states_out_and_never_the_last_one() -> None:
+    path = "/api/v1/configmaps?watch=1&resourceVersion=1"
+    async with failing(always("watch-skips", delay_ms=300)) as (cluster, api), api.watch(path) as watch:
+        for name in ("kept", "gone"):
+            cluster.client.create("configmaps", {"metadata": {"name": name, "namespace": "default"}})
+        for text in ("a", "b"):
+            cluster.client.patch(
+                "configmaps", "default", "kept", lambda found, text=text: {**found, "data": {"x": text}}
+            )
+        cluster.client.delete("configmaps", "default", "gone")
+        event = await watch.next()
+        while event["object"]["metadata"]["name"] != "kept":
+            event = await watch.next()
+        assert (event["type"], event["object"]["data"]) == ("ADDED", {"x": "b"})
+        cluster.client.delete("configmaps", "default", "kept")
+        cluster.client.create("configmaps", {"metadata": {"name": "kept", "namespace": "default"}})
+        event = await watch.next()
+        assert (event["type"], event["object"].get("data")) == ("MODIFIED", None)
+
+
+async def test_a_watch_is_late_and_a_list_is_not() -> None:
+    faults_ = faults({"fault": "watch-late", "percent": 100, "delay_ms": 3000}, seed=1)
+    async with failing(faults_) as (_, api), api.watch("/api/v1/pods?watch=1") as watch:
+        began = monotonic()
+        await api.pod("p")
+        assert (await api.get(PODS)).names() == ["p"]
+        assert monotonic() - began < 0.1
+        assert (await watch.next())["object"]["metadata"]["name"] == "p"
+        assert monotonic() - began > 0.1
+
+
+async def test_only_a_list_that_may_be_out_of_date_is() -> None:
+    async with failing(always("list-stale", versions=1, limit=40)) as (_, api):
+        await api.pod("p")
+        assert (await api.get(PODS)).names() == ["p"]
+        stale = [(await api.get(f"{PODS}?resourceVersion=0")).names() for _ in range(40)]
+        assert {tuple(names) for names in stale} == {(), ("p",)}
+        assert (await api.get(f"{PODS}?resourceVersion=0")).names() == ["p"]
+
+
+async def test_what_a_webhook_adds_is_stored() -> None:
+    async with failing(always("mutated")) as (cluster, api):
+        await api.pod("p")
+        found = cluster.client.get("pods", "default", "p")
+        assert found is not None
+        assert found["metadata"]["labels"]["fault.vsched.io"] == "changed"
+        assert (await api.post(PODS, {"metadata": {"labels": 5}})).code in (400, 422)

@@ -9,7 +9,7 @@ import pytest
 from vsched.apimachinery.manifests.node_pools import POOL
 from vsched.errors import BadInput
 from vsched.sim.command.examples import POOLS_EXAMPLE
-from vsched.sim.fleet.pools import read_pools
+from vsched.sim.fleet.nodes import read_pools
 
 
 def write(folder: Path, text: str) -> Path:

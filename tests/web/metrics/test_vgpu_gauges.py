@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.deviceshare import IDS, asking, device, devices, part, pods, vgpu_node
 from tests.support.plans import NOW, mirror
-from vsched.web.metrics import vgpu_gauges
-from vsched.web.metrics.vgpu_gauges import of_vgpus
+from vsched.web.metrics import device_gauges
+from vsched.web.metrics.device_gauges import of_vgpus
 
 Obj = dict[str, Any]
 
@@ -62,8 +62,8 @@ def test_pods_of_one_name_in_two_namespaces_are_told_together() -> None:
 
 
 def test_the_series_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vgpu_gauges, "MOST_VGPUS", 3)
-    monkeypatch.setattr(vgpu_gauges, "MOST_VGPU_PODS", 1)
+    monkeypatch.setattr(device_gauges, "MOST_VGPUS", 3)
+    monkeypatch.setattr(device_gauges, "MOST_VGPU_PODS", 1)
     found = shown(
         *(vgpu_node(name, devices(2, memory=1000)) for name in ("n2", "n1")),
         *holding("ns/a", "n1", part(0, 300, 25)),

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vsched.apimachinery.admission.pod import admit_pod, apply_limit_ranges, with_group_priority
+from vsched.apimachinery.admission.pod import ObjectLister, admit_pod, apply_limit_ranges, with_group_priority
 from vsched.apimachinery.admission.quota import charge
 from vsched.apimachinery.meta.api_errors import FieldCause, bad_request, forbidden, invalid, not_found
 from vsched.apimachinery.meta.field_errors import Causes
 from vsched.apimachinery.meta.kinds import Kind, Obj
-from vsched.apimachinery.meta.lister import ObjectLister
 from vsched.apimachinery.objects.native_groups import PROTECTION
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeVar
 
 from vsched.apimachinery.meta.api_errors import forbidden
-from vsched.apimachinery.meta.kinds import Kind, Obj
-from vsched.apimachinery.meta.lister import ObjectLister
+from vsched.apimachinery.meta.kinds import Kind, KindRegistry, Obj
 from vsched.apimachinery.meta.remembered import remembered
 from vsched.apimachinery.validation.cluster import SYSTEM_PRIORITIES
 from vsched.cel import quantities
+
+R = TypeVar("R")
+
+
+class ObjectLister(Protocol):
+    """The objects of all kinds. A resource is named ``pods`` or ``group/plural``."""
+
+    registry: KindRegistry
+
+    def find(self, resource: str, namespace: str, name: str) -> Obj | None:
+        """The object of this name."""
+
+    def objects(self, resource: str, namespace: str = "") -> list[Obj]:
+        """All objects of a resource, or those of a namespace."""
+
+    def derived(self, resource: str, work_out: Callable[[list[Obj]], R]) -> R:
+        """What a function makes of all objects of a resource; it may be kept until one of them changes."""
+
 
 TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _PREEMPT = "PreemptLowerPriority"

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from vsched.apimachinery.meta.kinds import Obj
-from vsched.apimachinery.meta.times import parse_time
+from vsched.apimachinery.meta.times import format_time, parse_time
 from vsched.errors import BadInput, BadObject
 from vsched.model.amounts.durations import parse_duration
 
@@ -167,3 +167,18 @@ def by_age(objects: Iterable[Obj]) -> list[Obj]:
 def replicas_of(obj: Obj, default: int = 1) -> int:
     value: Any = obj.get("spec", {}).get("replicas")
     return default if value is None else int(value)
+
+
+def with_condition(conditions: Sequence[Obj] | None, new: Obj, now: datetime) -> list[Obj]:
+    """The conditions with a new one, which replaces the old one of its type.
+
+    Its transition time changes only when its status does.
+    """
+    kept = list(conditions or ())
+    for index, old in enumerate(kept):
+        if old.get("type") == new["type"]:
+            moved = old.get("status") != new["status"]
+            since = format_time(now) if moved else old.get("lastTransitionTime", format_time(now))
+            kept[index] = {**new, "lastTransitionTime": since}
+            return kept
+    return [*kept, {**new, "lastTransitionTime": format_time(now)}]

@@ -12,7 +12,7 @@ from vsched.apimachinery.meta.name_formats import (
     qualified_name_problems,
     subdomain_problems,
 )
-from vsched.cel.device_costs import MOST_COST_SERVED, cost_of
+from vsched.cel.devices import MOST_COST_SERVED, cost_of
 from vsched.cel.errors import NotCompiled
 from vsched.cel.expressions import compiled
 

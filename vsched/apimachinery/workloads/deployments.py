@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.label_selectors import matches_label_selector
 from vsched.apimachinery.meta.objects import (
@@ -19,6 +18,7 @@ from vsched.apimachinery.meta.objects import (
     seconds_since,
     template_hash,
     whole_or_percent,
+    with_condition,
     with_owners,
 )
 from vsched.apimachinery.meta.times import format_time

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.objects import (
     is_active,
@@ -22,6 +21,7 @@ from vsched.apimachinery.meta.objects import (
     reference_to,
     restarts_of,
     seconds_since,
+    with_condition,
     without_finalizer,
 )
 from vsched.apimachinery.meta.times import format_time

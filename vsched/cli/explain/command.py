@@ -18,7 +18,7 @@ from vsched.cli.ask.daemon import answer_of, daemon_flags, decoded
 from vsched.cli.ask.errors import Unknown
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.explain import words
-from vsched.cli.flags.periods import Period
+from vsched.cli.flags.values import Period
 from vsched.cli.show.output import Output, output_flags, say
 from vsched.errors import BadInput, Unavailable
 

@@ -17,7 +17,7 @@ from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.recordings import load
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.ignoring import ignore_flag
-from vsched.cli.flags.periods import Period
+from vsched.cli.flags.values import Period
 from vsched.cli.plan.arbitrate import AT_ONCE
 from vsched.cli.plan.buy.answer import Bought, bought
 from vsched.cli.plan.buy.flags import BuyFlags, buy_flags

@@ -12,8 +12,7 @@ from vsched.cli.ask.cluster import ClusterFlags, cluster_flags
 from vsched.cli.flags.environment import by_environment
 from vsched.cli.flags.fields import flags_of
 from vsched.cli.flags.ignoring import ignore_flag
-from vsched.cli.flags.periods import PERIOD, Period
-from vsched.cli.flags.shares import SHARE
+from vsched.cli.flags.values import PERIOD, SHARE, Period
 from vsched.cli.run.access import access_flags, access_of
 from vsched.daemon.options import SHARDS_MAX, Options
 from vsched.log import LEVELS, LogFormat, configure

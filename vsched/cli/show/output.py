@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from vsched.cli.show.drawing import Look
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook, RenderResult
+from rich.segment import Segment
+
+from vsched.printable import printable
 
 PIPE_COLUMNS = 5_000
 """Width of a wide table, and of one that goes to a file or a pipe: its lines are never broken."""
@@ -69,7 +73,7 @@ def say(line: str, *, err: bool = False) -> None:
 
 def guarded(console: Console) -> Console:
     """The console, with control characters escaped in all that it prints."""
-    from vsched.cli.show.escaping import Escaping
+    from vsched.cli.show.output import Escaping
 
     console.push_render_hook(Escaping())
     return console
@@ -118,3 +122,22 @@ def print_document(document: object, output: str) -> None:
         click.echo(printable_json(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
     else:
         click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)
+
+
+class Escaping(RenderHook):
+    """Wraps every renderable of a console in ``Escaped``; a Live passes its own by this hook."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [Escaped(each) for each in renderables]
+
+
+class Escaped:
+    """A renderable whose texts cannot send control characters to the terminal; colours and cursor movements stay."""
+
+    def __init__(self, inner: RenderableType) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._inner, options):
+            text = segment.text
+            yield segment if segment.control or text.isprintable() else Segment(printable(text), segment.style)

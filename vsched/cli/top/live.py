@@ -16,8 +16,7 @@ from rich.text import Text
 from vsched.cli.ask.overview import View, views
 from vsched.cli.ask.target import DaemonTarget, address_of
 from vsched.cli.show.drawing import look_for
-from vsched.cli.show.escaping import Escaped
-from vsched.cli.show.output import console_for, say
+from vsched.cli.show.output import Escaped, console_for, say
 from vsched.cli.top.document import as_document
 from vsched.cli.top.keys import keys_pressed
 from vsched.cli.top.tables import TABS, Screen, rows_of

@@ -19,7 +19,7 @@ from vsched.controllers.vcjobs.template import template_problem
 from vsched.errors import BadObject
 from vsched.mirror.wire import batch as wire
 from vsched.model.amounts.durations import parse_duration
-from vsched.model.object_names import is_subdomain
+from vsched.model.names import is_subdomain
 
 EVENTS = frozenset(JobEvent) - {JobEvent.POD_RUNNING, JobEvent.OUT_OF_SYNC, JobEvent.COMMAND_ISSUED}
 """The events that a policy may name. The others are for the controller alone."""

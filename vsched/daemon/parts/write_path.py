@@ -16,7 +16,7 @@ from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.words import log as log_words
 from vsched.daemon.words import tasks as words
-from vsched.framework.claims.rules import rules_of
+from vsched.framework.claims.kinds import rules_of
 from vsched.handlers import Handlers
 from vsched.mirror.sharding import ShardDivision
 from vsched.writes.bind_backoff import BindBackoff

@@ -20,7 +20,7 @@ from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.resources import CONFIG_MAPS
-from vsched.model.deviceshare.divisions import UNKNOWN_DIVISIONS, USUAL_DIVISIONS
+from vsched.model.deviceshare.geometries import UNKNOWN_DIVISIONS, USUAL_DIVISIONS
 from vsched.settings.geometries import KEY, divisions_in
 
 _DECODER = msgspec.json.Decoder(ConfigMap)

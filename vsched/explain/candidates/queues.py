@@ -29,8 +29,8 @@ from vsched.explain.words import reasons as words
 from vsched.framework.points.levers import QueueTerm
 from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import Job
+from vsched.model.names import is_subdomain
 from vsched.model.nodes.groups import GROUP
-from vsched.model.object_names import is_subdomain
 from vsched.model.pods.status import HOLDS
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.queues.tree import above, below, lineage, tree

@@ -33,7 +33,7 @@ from vsched.model.amounts.counted import LIMITS, counted_scale
 from vsched.model.amounts.resources import PODS, scale_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import native_name
-from vsched.model.object_names import is_subdomain
+from vsched.model.names import is_subdomain
 from vsched.model.plan import CONSOLIDATE
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task

@@ -8,7 +8,7 @@ from functools import partial
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
 from vsched.explain.edits.claims import AddVolumes, CreateVolumeClaims, SetStorage
 from vsched.model.claims.volumes import VolumeClaim
-from vsched.model.object_names import is_subdomain
+from vsched.model.names import is_subdomain
 
 ADDED_MAX = 64
 """The most volumes that a lever adds."""

@@ -16,8 +16,17 @@ from vsched.mirror.whatif import words as refusals
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.resources import Amounts, ResourceAxis, format_amount
-from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER, MAX_WALL_TIME, exactly
-from vsched.model.queues.queue import OPEN, ROOT, SHUT, NodeGroups, Queue
+from vsched.model.queues.queue import (
+    MAX_RUNNING_JOBS,
+    MAX_RUNNING_JOBS_PER_USER,
+    MAX_WALL_TIME,
+    OPEN,
+    ROOT,
+    SHUT,
+    NodeGroups,
+    Queue,
+    exactly,
+)
 from vsched.model.snapshot import Snapshot
 
 QUEUES = "queues.scheduling.volcano.sh"

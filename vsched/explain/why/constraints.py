@@ -31,7 +31,7 @@ from vsched.framework.nodes.why import Failing
 from vsched.framework.obstacles import no_such_queue, unsupported_pods
 from vsched.framework.points.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.framework.reports.uncreated import quotas_refusing
+from vsched.framework.reports.limits import quotas_refusing
 from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session
 from vsched.framework.starting import is_whole

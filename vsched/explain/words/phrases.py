@@ -71,3 +71,12 @@ def pairs_text(labels: Mapping[str, str]) -> str:
 def _first(names: Sequence[str]) -> str:
     others = len(names) - NAMED_MAX
     return ", ".join(names[:NAMED_MAX]) + (f" and {others} more" if others > 0 else "")
+
+
+WAITS_FOR_NOTHING = "it waits for nothing"
+NEEDS_NO_MOVES = "it has room without any move"
+
+
+def no_moves(why: str) -> str:
+    """``why`` is what the job waits for."""
+    return f"no moves were found that would make room for it: {why}" if why else "no moves were found for it"

@@ -22,8 +22,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.subgroups import SubGroup
 from vsched.framework.trace import Trace
-from vsched.model.pods.order import numbers_of
-from vsched.model.pods.task import Task
+from vsched.model.pods.task import Task, numbers_of
 from vsched.model.queues.queue import Queue
 
 OrderKey = tuple[SortKey | str, ...]

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 
-from vsched.framework.combine.nodes_on_the_way import NodesOnTheWay
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.units import members
 from vsched.framework.points.extension import JobState, SessionContext, SortKey
 from vsched.framework.points.victims import EvictionDelay, Purpose, VictimCost, VictimProtection
 from vsched.framework.surplus import Surplus
+from vsched.framework.words import jobs as words
 from vsched.model.jobs.job import Job
+from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+
+ASK_SECONDS = 10.0
+"""For so long no pod is evicted for a new gang, so that nodes can be asked for first."""
+
+
+class NodesOnTheWay(EvictionDelay):
+    """The delays that follow from the ProvisioningRequests of gangs."""
+
+    delays_because = words.NODES_ON_THE_WAY
+
+    def __init__(self, found: Mapping[str, Provisioning]) -> None:
+        self._found = found
+
+    def may_evict_from(self, job: JobView) -> float:
+        """As its request says; without one, a moment after the gang is complete."""
+        if job.min_member < 2 or job.spec.implicit or job.is_ready:
+            return 0.0
+        found = self._found.get(job.key)
+        if found is not None:
+            return found.evict_from
+        newest = max((task.created for task in job.job.pending.values() if not task.gated), default=0.0)
+        return newest + ASK_SECONDS
+
 
 Protected = Callable[[Task], bool]
 

@@ -15,7 +15,6 @@ from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.feasibility import FeasibilityCache
 from vsched.framework.nodes.reserving import ReservesRoom
 from vsched.framework.nodes.restriction import Restriction
-from vsched.framework.nodes.rooms import rooms_of
 from vsched.framework.nodes.shapes import ShapeFindings, ShapeNodes, ShapeRoom
 from vsched.framework.nodes.why import (
     Failing,
@@ -28,6 +27,7 @@ from vsched.framework.nodes.why import (
     reasons_of,
 )
 from vsched.framework.points.nodes import Check
+from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -260,3 +260,27 @@ class NodeSurvey:
         if self._only.scores is not None:
             ranked = ranked + self._only.scores
         return np.where(self._only.mask, ranked, -np.inf)
+
+
+def rooms_of(nodes: NodeTable, fit: ShapeNodes, claims: TaskClaims | None, only: Mask | None, *, now: bool) -> Ints:
+    """int64[nodes]: how many such tasks each node could hold; 0 outside of ``only``.
+
+    ``now`` leaves out what pods have yet to leave.
+    """
+    rooms: Ints = np.full(len(nodes), UNLIMITED, dtype=np.int64)
+    for column, amount in fit.shape.request:
+        if nodes.in_motion:
+            free = nodes.unreserved(column) if now else nodes.future_idle(column)
+        else:
+            free = nodes.idle[column]
+        np.minimum(rooms, free // amount, out=rooms)
+    np.maximum(rooms, 0, out=rooms)
+    if fit.allowed is not None:
+        rooms[~fit.allowed] = 0
+    if claims is not None:
+        for limit in claims.limits():
+            np.minimum(rooms, limit.most, out=rooms)
+        rooms[~claims.served(later=not now)] = 0
+    if only is not None:
+        rooms[~only] = 0
+    return rooms

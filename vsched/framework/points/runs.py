@@ -1,4 +1,4 @@
-"""Extension points about the runs of jobs: which jobs may start, and when they have to end."""
+"""Extension points about the runs of jobs: which may start, when they have to end, and planned starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from vsched.framework.jobs import JobView
 from vsched.framework.points.plugin import Point
 from vsched.framework.refusal import Refusal
-from vsched.model.jobs.spec import Condition
+from vsched.model.jobs.spec import Condition, JobSpec
+from vsched.model.pods.task import Task
 
 
 class StartLimit(Point):
@@ -55,3 +56,27 @@ class RunLimit(Point):
     @abstractmethod
     def run_condition(self, job: JobView) -> Condition | None:
         """The condition ``WALL_TIME_OVER`` where it changes: the job ends now, or may start again; else None."""
+
+
+class PlannedStarts(Point):
+    """For which jobs without room a start is planned, and when work is taken to end. Has no switch.
+
+    Until a planned start, other work may use the room that is reserved for it only if it ends before.
+    """
+
+    point = ""
+
+    @abstractmethod
+    def planned_starts(self) -> int:
+        """How many jobs may have a planned start at once."""
+
+    @abstractmethod
+    def may_plan(self, job: JobView) -> bool:
+        """Whether a start may be planned for the job."""
+
+    @abstractmethod
+    def ends_by(self, spec: JobSpec, task: Task, longest: float) -> float:
+        """When a task will have ended, seconds since the epoch; infinite where nobody knows.
+
+        A task that does not run yet is taken to start now. ``longest`` is for how long its job may run, seconds.
+        """

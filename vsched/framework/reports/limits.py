@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.refusal import QueueBound, Refusal
+from vsched.framework.refusal import QueueBound, Refusal, Shortage
 from vsched.framework.reports.lasting import unregistered
-from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.session import Session
 from vsched.framework.words import limits as words
 from vsched.framework.words.lists import listed_jobs
 from vsched.framework.words.nodes import NO_NODES_KNOWN
+from vsched.model.amounts.counted import format_counted
 from vsched.model.queues.queue import ROOT, Queue
+from vsched.model.queues.quota import asked_by, exceeded
+from vsched.model.snapshot import Snapshot
 
 WITH_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
 """Codes of refusals whose message names the amounts held, asked and allowed."""
@@ -148,3 +150,27 @@ def admitted_in(session: Session) -> Counter[str]:
         if not view.waiting_to_enter and not view.is_ready:
             found[view.queue] += len(span.keys)
     return found
+
+
+REFUSES_CREATION = "ResourceQuotaRefusesPods"
+
+
+def quotas_refusing(snapshot: Snapshot, view: JobView) -> Iterator[Refusal]:
+    """The quotas that the pods a job lacks would exceed. These are taken to be like the pods that it has."""
+    quotas = snapshot.quotas.get(view.namespace, ())
+    like = next(iter(view.job.tasks.values()), None)
+    if not quotas or like is None:
+        return
+    lacks = view.roles_missing(waiting=True, pending=True) or {"": view.min_member - view.valid_count}
+    missing = sum(lacks.values())
+    if missing <= 0:
+        return
+    of_role = {task.role: task for task in view.job.tasks.values()}
+    asked = Counter[str]()
+    for role, count in lacks.items():
+        asked.update(asked_by(of_role.get(role, like).shape, snapshot.axis.names, count))
+    for quota, line in exceeded(quotas, asked):
+        short = Shortage(line.resource, line.used, asked[line.resource], line.hard)
+        hard, used, more = (format_counted(line.resource, one) for one in (short.limit, short.held, short.asked))
+        message = words.quota_refuses(quota.name, hard, line.name, used, missing, more)
+        yield Refusal(REFUSES_CREATION, message, code=Code.QUOTA, subject=quota.name, shortages=(short,))

@@ -7,14 +7,17 @@ expression; Python's own module would take some expressions otherwise, and other
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace as with_fields
 
 from vsched.model.nodes.table import NodeStatics
+from vsched.model.topology.hypernodes import HyperNode, Member, TopologyCatalogue
 
 Rows = npt.NDArray[np.intp]
 
@@ -146,3 +149,23 @@ def _compiled(pattern: str) -> Any:
     except _library().error as error:
         reason = error.args[0] if error.args else "unknown"
         return reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+
+
+def without_patterns(catalogue: TopologyCatalogue, statics: NodeStatics) -> TopologyCatalogue:
+    """The same HyperNodes; in place of each pattern, the names of the nodes that it is found in."""
+    patterns = [member.pattern for one in catalogue.hypernodes for member in one.members if member.pattern]
+    if not patterns:
+        return catalogue
+    found = matches(statics, list(dict.fromkeys(patterns)))
+    return replace(catalogue, hypernodes=tuple(_spelt_out(one, found) for one in catalogue.hypernodes))
+
+
+def _spelt_out(hypernode: HyperNode, found: Matches) -> HyperNode:
+    members: list[Member] = []
+    for member in hypernode.members:
+        if member.pattern:
+            rows = found.rows[member.pattern].tolist()
+            members.extend(Member(True, name=found.names[row]) for row in rows)
+        else:
+            members.append(member)
+    return with_fields(hypernode, members=tuple(members))

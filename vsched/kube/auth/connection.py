@@ -6,6 +6,7 @@ import ssl
 from dataclasses import dataclass, field
 
 from vsched.kube.auth.credentials import Credentials, FixedHeaders
+from vsched.version import user_agent
 
 
 @dataclass(frozen=True)
@@ -22,5 +23,7 @@ class Connection:
     credentials: Credentials = field(default_factory=FixedHeaders)
     namespace: str = "default"
     """The namespace of the context or the pod; used when a command names none."""
+    agent: str = field(default_factory=user_agent)
+    """How the client calls itself."""
     source: str = ""
     """Where all this was read from, for messages."""

@@ -42,6 +42,9 @@ class ReflectorSettings(msgspec.Struct, frozen=True):
     look_seconds: tuple[float, float] = (10.0, 20.0)
     """How often the server is asked for its version while a watch lasts, drawn anew each time. A server restored from a
     backup goes back to an earlier version, and then a watch from a later version is silent until that version comes."""
+    outage_seconds: float = 10.0
+    """After an outage of this length the kind is listed again: a server may have been restored from a backup
+    meanwhile, and may overtake our version before it is asked for its own."""
     again_seconds: tuple[float, float] = (7200.0, 10800.0)
     """How often a kind is listed again though its watch goes on, drawn anew each time. A server restored from a backup
     may have overtaken our version before it is asked: then nothing but a list shows what it does not have any more."""

@@ -111,6 +111,8 @@ class Reflector(Generic[T]):
         self._latest: bytes | None = None
         """The last object of a watch; its version is decoded only when the watch has to be resumed."""
         self._fruitless = 0
+        self._lost_at: float | None = None
+        """Since when a watch could not be opened again, because nobody answered; steady clock."""
         self._asked = asyncio.Event()
         """Set while somebody waits for a list that has not begun."""
         self._begun = self._complete = 0
@@ -176,7 +178,7 @@ class Reflector(Generic[T]):
         self._begun += 1
         page = await self._first_page()
         self._version, self._latest = page.metadata.resource_version, None
-        self._fruitless = 0
+        self._fruitless, self._lost_at = 0, None
         return page
 
     async def _first_page(self) -> Page:
@@ -390,6 +392,7 @@ class Reflector(Generic[T]):
                 self._path, self._watch_params(begins), silence_seconds=self._settings.silence_seconds
             ) as chunks:
                 opened = True
+                self._check_outage()
                 if self._streaming is None:
                     self._enter(WatchState.WATCHING)
                 splitter = LineSplitter(self._settings.line_bytes)
@@ -408,8 +411,20 @@ class Reflector(Generic[T]):
         except Unavailable as failure:
             # A server restored from a backup may be silent because it has not reached our version yet.
             self._fruitless += opened and isinstance(failure.__cause__, TimeoutError)
+            if self._lost_at is None:
+                self._lost_at = self._clock.monotonic()
             return failure
         return None
+
+    def _check_outage(self) -> None:
+        """The server answers; raises Gone where it was away for so long that it may be another one by now."""
+        lost_at, self._lost_at = self._lost_at, None
+        if lost_at is None or self._streaming is not None:
+            return
+        away_seconds = self._clock.monotonic() - lost_at
+        if away_seconds >= self._settings.outage_seconds:
+            self._watch_back_off.reset()
+            raise Gone(self._where, 410, words.was_away(away_seconds))
 
     def _watch_params(self, begins: Params | None) -> Params:
         seconds = uniform(*self._settings.watch_seconds)

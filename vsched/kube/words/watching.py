@@ -28,6 +28,10 @@ def restored(where: str, found: str, known: str) -> str:
     )
 
 
+def was_away(seconds: float) -> str:
+    return f"the server was away for {seconds:.0f} s, and is listed again"
+
+
 def no_event(why: str) -> str:
     return f"sent a line that is not a watch event: {why}"
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput, Unavailable
+from vsched.lab import words as common
 from vsched.lab.bench.arbitrator import CHANGES, STEPS, BenchArbitrator
 from vsched.lab.bench.extender import ask
 from vsched.lab.bench.namespaces import (
@@ -20,7 +21,6 @@ from vsched.lab.bench.namespaces import (
 )
 from vsched.lab.bench.report import json_option, pair, print_result, seed_option, side_by_side
 from vsched.lab.bench.words import arbitrate as words
-from vsched.lab.bench.words import common
 from vsched.together import run_fast
 
 EPILOG = """\b

@@ -19,6 +19,7 @@ from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
+from vsched.lab import words as common
 from vsched.lab.bench.backlog import NODES, REASONS, measure_backlog
 from vsched.lab.bench.backlog import rows as backlog_rows
 from vsched.lab.bench.claims import compare, measure_plain
@@ -35,7 +36,6 @@ from vsched.lab.bench.suite import measure_suite
 from vsched.lab.bench.tiers import measure_tiers
 from vsched.lab.bench.tiers import rows as tier_rows
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
-from vsched.lab.bench.words import common
 from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.lab.claiming import DEVICES, VOLUMES

@@ -16,7 +16,7 @@ from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.lab.bench.words import common
+from vsched.lab import words as common
 from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.settings import load_text

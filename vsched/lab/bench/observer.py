@@ -15,7 +15,7 @@ from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.watch.framing import LineSplitter, decode_event
-from vsched.lab.bench.words import common as words
+from vsched.lab import words
 from vsched.lab.outcomes import PodSeen
 from vsched.mirror.resources import PODS
 

@@ -10,12 +10,11 @@ import orjson
 from rich.console import Console
 
 from vsched.files import text
-from vsched.lab.bench.words import common
+from vsched.lab import words as common
 from vsched.lab.bench.words import core as words
-from vsched.lab.suites.choice import chosen
 from vsched.lab.suites.live import live_of
-from vsched.lab.suites.policy import SUITE_POLICY
-from vsched.lab.suites.run import Result, core_of, run_all
+from vsched.lab.suites.reading import chosen
+from vsched.lab.suites.run import SUITE_POLICY, Result, core_of, run_all
 from vsched.lab.suites.view import document, line, tables
 from vsched.settings import load_file, load_text
 from vsched.settings.installed import registry

@@ -17,8 +17,7 @@ from vsched.daemon.system.tuning import tuned
 from vsched.lab.kueue import words
 from vsched.lab.kueue.gates import Figure, Gates, compared, read_gates
 from vsched.lab.kueue.generator import Generator, read_generator
-from vsched.lab.kueue.policy import BUILT_IN, COHORTS
-from vsched.lab.kueue.run import KueueProgress, KueueReplay
+from vsched.lab.kueue.run import BUILT_IN, COHORTS, KueueProgress, KueueReplay
 from vsched.settings import load_file, load_text
 from vsched.settings.installed import registry
 

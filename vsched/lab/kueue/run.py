@@ -259,3 +259,18 @@ class KueueReplay:
         if perf_counter() - self._told_at >= REPORT_SECONDS:
             self._told_at = perf_counter()
             self._tell(self._progress())
+
+
+BUILT_IN = "cohorts"
+"""The name of the policy."""
+COHORTS = """
+actions: "allocate, reclaim, preempt"
+tiers:
+- plugins:
+  - name: priority
+  - {name: gang, enablePreemptable: false, enableReclaimable: false}
+  - {name: capacity, enableHierarchy: true}
+- plugins:
+  - name: predicates
+  - name: network-topology-aware
+"""

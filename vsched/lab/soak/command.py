@@ -15,7 +15,7 @@ import msgspec
 import orjson
 from rich.console import Console
 
-from vsched.cli.flags.periods import Period
+from vsched.cli.flags.values import Period
 from vsched.errors import BadInput, Unavailable
 from vsched.lab.soak import words
 from vsched.lab.soak.bottle import words as bottle_words

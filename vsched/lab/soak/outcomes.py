@@ -6,10 +6,11 @@ Pods that are gone are dropped from the record, so a soak may run for days.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from vsched.kube.watch.deltas import Delta
-from vsched.lab.outcomes import PodEntry, PodOutcomes, PodSeen
+from vsched.lab.outcomes import PodEntry, PodOutcomes, PodSeen, SubmittedGang
 from vsched.lab.soak import words
 
 RECENT = 20_000
@@ -42,6 +43,8 @@ class SoakOutcomes(PodOutcomes):
         """When the latest pods were seen to be bound; steady clock."""
         self.violations = violations
         self._node_cpus = node_cpus
+        self._lists = False
+        """Whether a list is being read."""
         self._used: Counter[str] = Counter()
         """Cpus of pods that have not ended, by node."""
 
@@ -56,6 +59,35 @@ class SoakOutcomes(PodOutcomes):
         for gang in self.partial():
             self.violations.add(words.PARTIAL, words.partly_bound(gang))
 
+    def excuse(self, pod: str) -> SubmittedGang | None:
+        """Expect nothing more of the job of a pod, of which a part was taken away; None for a pod of others."""
+        entry = self._pods.get(pod)
+        if entry is None:
+            return None
+        entry.gang.cancelled = True
+        return entry.gang
+
+    def begin_again(self, present: Container[str]) -> None:
+        """The server is back at an earlier state, with these pods: a list is to tell where they are.
+
+        Nothing more is expected of jobs that were done in part, or are not there as a whole.
+        """
+        for gang in self.gangs.values():
+            whole = all(pod in present and pod in self._pods for pod in gang.pods)
+            gang.cancelled = gang.cancelled or gang.finished > 0 or not whole
+            gang.bound = gang.finished = 0
+            gang.nodes.clear()
+        for entry in self._pods.values():
+            entry.node, entry.finished = "", False
+        for counts in (self._used, self.on_nodes, self.running):
+            counts.clear()
+
+    def is_expected(self, key: str) -> bool:
+        """Whether something is expected of this job, or of the job of this pod."""
+        entry = self._pods.get(key)
+        gang = self.gangs.get(key) if entry is None else entry.gang
+        return gang is not None and not gang.cancelled
+
     @property
     def present(self) -> int:
         """The number of pods that exist."""
@@ -64,6 +96,8 @@ class SoakOutcomes(PodOutcomes):
     # -- what the reflector calls
 
     def replace(self, items: list[PodSeen], resource_version: str) -> None:
+        # In a list the pods that came to a node stand before others that have left it.
+        self._lists = True
         super().replace(items, resource_version)
         listed = {item.key for item in items}
         # A pod that was never seen may not have been created yet, unless its user has deleted it.
@@ -71,6 +105,9 @@ class SoakOutcomes(PodOutcomes):
         for key in seen:
             if key not in listed:
                 self._gone(key)
+        self._lists = False
+        for node in self._used:
+            self._check(node, "its pods")
 
     def apply(self, delta: Delta, item: PodSeen) -> None:
         self._see(item)
@@ -81,6 +118,11 @@ class SoakOutcomes(PodOutcomes):
         super()._placed(key, entry, node)
         self.recent.append(entry.gang.bound_at)
         self._used[node] += entry.gang.cpus
+        if not self._lists:
+            self._check(node, key)
+
+    def _check(self, node: str, key: str) -> None:
+        """Note a node that holds more than it has."""
         if self._used[node] > self._node_cpus:
             used = f"{self._used[node]} of {self._node_cpus} cpus"
             self.violations.add(words.OVER_ITS_SIZE, f"{node} holds {used} with {key}")

@@ -158,3 +158,19 @@ def check(operation: Operation) -> None:
     for path in paths:
         if path is not None:
             template_of(path)
+
+
+SUITE_POLICY = """
+actions: "allocate, preempt, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+- plugins:
+  - name: predicates
+  - name: nodeorder
+"""
+"""What kube-scheduler does without a configuration: pods by priority, its filters and scores, and preemption. Nothing
+is about queues and quotas, which the workloads do not have."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from vsched.model.amounts.counted import CLAIMS, STORAGE, Counted, of_class
 from vsched.model.claims.volumes import StorageCapacity, StorageClass, Volume, VolumeClaim
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 
 class CountedClaim(NamedTuple):

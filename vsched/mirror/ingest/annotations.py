@@ -20,7 +20,7 @@ from vsched.model.amounts.durations import parse_duration
 from vsched.model.amounts.resources import Amounts, ResourceAxis
 from vsched.model.jobs.budget import JobBudget
 from vsched.model.pods.shape import ScoringStrategy
-from vsched.model.queues.limits import WALL_TIME
+from vsched.model.queues.queue import WALL_TIME
 
 WAITING_TIME = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 """The current name, and the old one."""

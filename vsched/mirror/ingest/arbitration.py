@@ -17,8 +17,7 @@ from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
 from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, moment_of, part_of
 from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted
 from vsched.model.arbitration.records import AllocationRecord, ArbitrationCondition, Bucket, Claim
-from vsched.model.object_names import NAME_LIMIT, is_subdomain
-from vsched.model.shared import shared
+from vsched.model.names import NAME_LIMIT, is_subdomain, shared
 
 WEIGHTS = range(1, 1 << 31)
 

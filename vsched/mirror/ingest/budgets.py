@@ -12,8 +12,8 @@ from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.amounts.resources import is_schedulable, scale_of
 from vsched.model.jobs.budget import DisruptionBudget
+from vsched.model.names import shared
 from vsched.model.queues.quota import Quota, QuotaLine
-from vsched.model.shared import shared
 from vsched.model.words import negative
 
 REQUESTS, LIMITS = "requests.", "limits."

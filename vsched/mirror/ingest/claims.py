@@ -10,8 +10,8 @@ from vsched.mirror.wire.base import NO_BYTES
 from vsched.mirror.wire.devices import ExtendedClaimStatus, PodClaimFields, PodClaimStatus
 from vsched.mirror.wire.pods import Pod
 from vsched.mirror.wire.volumes import ClaimedVolume
+from vsched.model.names import shared
 from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume, claim_key
-from vsched.model.shared import shared
 
 _NONE: Mapping[str, str | None] = {}
 

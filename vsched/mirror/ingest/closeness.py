@@ -11,8 +11,8 @@ from vsched.mirror.ingest.metadata import choice_of, count_of
 from vsched.mirror.ingest.rules import selector_of
 from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.wire.objects import NetworkTopologySpec, SubGroupFields
+from vsched.model.names import shared
 from vsched.model.pods.shape import Selector
-from vsched.model.shared import shared
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
 TOPOLOGY_MODE = "volcano.sh/network-topology-mode"

@@ -37,7 +37,7 @@ from vsched.model.claims.devices import (
     DeviceId,
     DeviceRequest,
 )
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 """Annotation, "true", of claims that schedulers make for the extended resources of pods."""

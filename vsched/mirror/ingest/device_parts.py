@@ -19,8 +19,8 @@ from vsched.model.claims.devices import (
     DeviceSelector,
     Quantities,
 )
+from vsched.model.names import KNOWN_MAX, shared
 from vsched.model.pods.shape import NodeTerm
-from vsched.model.shared import KNOWN_MAX, shared
 from vsched.model.words import negative
 
 SCALE = 1000

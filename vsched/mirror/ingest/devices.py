@@ -37,9 +37,9 @@ from vsched.model.claims.devices import (
     Version,
     device_model,
 )
+from vsched.model.names import shared
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import NodeTerm
-from vsched.model.shared import shared
 
 TAINT_EFFECTS = ("NoSchedule", "NoExecute", "None")
 

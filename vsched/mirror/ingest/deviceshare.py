@@ -51,7 +51,7 @@ from vsched.model.deviceshare.records import (
     SharedDeviceRequest,
     assigned_name,
 )
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 REGISTER, HANDSHAKE = "volcano.sh/node-vgpu-register", "volcano.sh/node-vgpu-handshake"
 UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"

@@ -22,7 +22,7 @@ from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
 from vsched.mirror.ingest.workload_rules import Count, RoleRule, Split, alternatives_of
 from vsched.model.jobs.spec import JobSpec
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 GANG = "vsched.io/gang"
 """Annotation of a workload: whether its pods are a gang, instead of what the table says of its kind."""

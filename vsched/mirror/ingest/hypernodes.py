@@ -16,7 +16,7 @@ from vsched.mirror.ingest.words import nodes as words
 from vsched.mirror.ingest.words.fields import too_long
 from vsched.mirror.wire.affinity import LabelSelector
 from vsched.mirror.wire.topology import MemberFields
-from vsched.model.shared import shared
+from vsched.model.names import shared
 from vsched.model.topology.hypernodes import HyperNode, Member
 
 MEMBER_TYPES = {"Node": True, "HyperNode": False}

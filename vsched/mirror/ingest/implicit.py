@@ -36,9 +36,9 @@ from vsched.mirror.ingest.metadata import (
 from vsched.mirror.ingest.task_topology import task_topology_of
 from vsched.mirror.ingest.words import groups as words
 from vsched.model.jobs.spec import JobSpec
+from vsched.model.names import shared
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
-from vsched.model.shared import shared
 
 GROUP_NAME = "scheduling.k8s.io/group-name"
 GROUP_NAME_ALIAS = "scheduling.volcano.sh/group-name"

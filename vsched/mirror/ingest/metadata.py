@@ -14,9 +14,9 @@ from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.base import seconds_of
 from vsched.model.jobs.native import API_GROUP
 from vsched.model.jobs.spec import USER
+from vsched.model.names import shared
 from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, PREEMPTIBILITY, PREEMPTION_DELAY, RECLAIM_MIN_RUNTIME
-from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER, MAX_WALL_TIME, WALL_TIME
-from vsched.model.shared import shared
+from vsched.model.queues.queue import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER, MAX_WALL_TIME, WALL_TIME
 from vsched.words import TRUE_OR_FALSE
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"

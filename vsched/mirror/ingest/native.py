@@ -37,9 +37,9 @@ from vsched.mirror.wire.native import NativeSpec, SchedulingGroup, workload_of
 from vsched.model.jobs.native import NativeGroup
 from vsched.model.jobs.runs import WALL_TIME_OVER
 from vsched.model.jobs.spec import Condition, JobSpec
+from vsched.model.names import shared
 from vsched.model.pods.claims import PodClaims, PodDevices
 from vsched.model.pods.status import Phase
-from vsched.model.shared import shared
 from vsched.model.topology.constraints import NetworkTopology
 
 KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"

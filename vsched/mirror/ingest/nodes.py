@@ -18,8 +18,8 @@ from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.quantity import MOST
 from vsched.model.amounts.resources import NOTHING, Amounts, ResourceAxis, plus
 from vsched.model.deviceshare.records import NodeDevices
+from vsched.model.names import shared
 from vsched.model.nodes.table import NodeAttributes, Taint
-from vsched.model.shared import shared
 
 OVERSUBSCRIPTION = "volcano.sh/oversubscription"
 OVERSUBSCRIBED = {

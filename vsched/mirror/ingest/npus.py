@@ -44,7 +44,7 @@ from vsched.model.deviceshare.records import (
     npu_cores,
     npu_memory,
 )
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 REGISTER, HANDSHAKE = "hami.io/node-register-", "hami.io/node-handshake-"
 """Beginnings of annotations of nodes; a chip follows."""

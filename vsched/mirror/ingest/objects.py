@@ -11,9 +11,9 @@ from vsched.mirror.ingest.metadata import INT32, QUEUE_NAME, naming
 from vsched.mirror.ingest.rules import decoded, selector_of
 from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.affinity import LabelSelector
+from vsched.model.names import shared
 from vsched.model.pods.shape import Selector
 from vsched.model.queues.queue import Namespace, PriorityClass
-from vsched.model.shared import shared
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 

@@ -34,8 +34,8 @@ from vsched.mirror.ingest.unsupported import GROUP_WISHES, remark_wishes
 from vsched.mirror.wire.base import moment_of
 from vsched.model.amounts.resources import AskedColumns, ResourceAxis
 from vsched.model.jobs.spec import Condition, JobSpec
+from vsched.model.names import shared
 from vsched.model.pods.status import Phase
-from vsched.model.shared import shared
 from vsched.model.topology.constraints import SubGroupPolicy
 
 VOLCANO_JOBS = "batch.volcano.sh/"

@@ -55,12 +55,12 @@ from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM
 from vsched.model.jobs.native import native_key
 from vsched.model.jobs.spec import JobSpec
+from vsched.model.names import shared
 from vsched.model.plan import TOPOLOGY_DECISION
 from vsched.model.pods.claims import PodClaims
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.model.shared import shared
 
 TASK_PRIORITY = "volcano.sh/task-priority"
 MIRROR = "kubernetes.io/config.mirror"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.amounts import stated_amounts
-from vsched.mirror.ingest.annotations import Remarks, group_limits_of
+from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_of, group_limits_of, remark
 from vsched.mirror.ingest.bounds import NAMES_MAX, read
 from vsched.mirror.ingest.evictions import eviction_terms_of_queue
-from vsched.mirror.ingest.limits import job_limits_of
 from vsched.mirror.ingest.metadata import count_of, created_of, naming, scheduling_annotations
 from vsched.mirror.ingest.unsupported import QUEUE_WISHES, remark_wishes
 from vsched.mirror.ingest.weights import HIERARCHY_WEIGHTS, queue_weight_of, remark_hierarchy_weights
@@ -19,8 +19,20 @@ from vsched.mirror.wire.base import ResourceList
 from vsched.mirror.wire.objects import NodeGroupTerms, QueueAffinity
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.claims.quota import device_amount
-from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, UNKNOWN, NodeGroups, Queue
-from vsched.model.shared import shared
+from vsched.model.names import shared
+from vsched.model.queues.queue import (
+    CLOSED,
+    CLOSING,
+    MAX_RUNNING_JOBS,
+    MAX_RUNNING_JOBS_PER_USER,
+    MAX_WALL_TIME,
+    NO_JOB_LIMITS,
+    OPEN,
+    UNKNOWN,
+    NodeGroups,
+    Queue,
+    QueueJobLimits,
+)
 
 STATES = (OPEN, CLOSED, CLOSING, UNKNOWN)
 
@@ -94,3 +106,27 @@ def _node_groups(affinity: QueueAffinity) -> NodeGroups:
     for names in groups:
         read(names, NAMES_MAX, "spec.affinity")
     return NodeGroups(*(tuple(dict.fromkeys(names or ())) for names in groups))
+
+
+COUNTS = {
+    MAX_RUNNING_JOBS: "running_jobs",
+    MAX_RUNNING_JOBS_PER_USER: "running_jobs_per_user",
+}
+"""The field of ``QueueJobLimits`` for each annotation with a number of jobs."""
+_COUNT = re.compile(r"[0-9]{1,9}")
+
+
+def job_limits_of(annotations: Annotations, remarks: Remarks) -> QueueJobLimits:
+    """The limits that a queue states; zero counts, because then no job starts."""
+    stated: dict[str, Any] = {}
+    for name, field in COUNTS.items():
+        text = annotations.get(name)
+        if text is None:
+            continue
+        if _COUNT.fullmatch(text):
+            stated[field] = int(text)
+        else:
+            remark(remarks, name, text, words.NUMBER_OF_JOBS)
+    if (seconds := duration_of(annotations, MAX_WALL_TIME, remarks)) is not None:
+        stated["wall_time"] = seconds
+    return QueueJobLimits(**stated) if stated else NO_JOB_LIMITS

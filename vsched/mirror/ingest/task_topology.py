@@ -9,7 +9,7 @@ from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX, ROLES_MAX
 from vsched.mirror.ingest.words import groups as words
 from vsched.model.jobs.task_topology import Roles, TaskTopology
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 AFFINITY, ANTI_AFFINITY = "volcano.sh/task-topology-affinity", "volcano.sh/task-topology-anti-affinity"
 TASK_ORDER = "volcano.sh/task-topology-task-order"

@@ -16,8 +16,8 @@ from vsched.mirror.wire.base import Raw, ResourceList
 from vsched.mirror.wire.volumes import InTreeVolume, TopologyTerm, VolumeSpec
 from vsched.model.amounts.counted import STORAGE, parse_counted
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
+from vsched.model.names import shared
 from vsched.model.pods.shape import NodeTerm, Requirement, Selector
-from vsched.model.shared import shared
 
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 """The old way to name a class; it takes precedence over the field, as in Kubernetes."""

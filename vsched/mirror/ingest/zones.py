@@ -17,8 +17,8 @@ from vsched.mirror.wire.base import seconds_of
 from vsched.mirror.wire.volumes import Quantity
 from vsched.mirror.wire.zones import CpuPlace, NumatopologySpec, PodAllocation, Report, ZoneFields
 from vsched.model.amounts.resources import is_schedulable, parse_amount
+from vsched.model.names import shared
 from vsched.model.nodes.zones import ZONE_AMOUNT_MAX, ZONES_MAX, Named, NodeZones, Zone, ZonePolicy, ZoneShares
-from vsched.model.shared import shared
 
 POLICY, SCOPE, CPU_MANAGER = "topologyManagerPolicy", "topologyManagerScope", "cpuManagerPolicy"
 POLICIES = tuple(ZonePolicy)

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from vsched.errors import BadObject
 from vsched.mirror.ingest.deviceshare import parts_of
-from vsched.model.deviceshare.divisions import USUAL_DIVISIONS, Divisions
+from vsched.model.deviceshare.geometries import USUAL_DIVISIONS, Divisions
 from vsched.model.deviceshare.records import (
     NO_SHARED_DEVICES,
     DevicePod,

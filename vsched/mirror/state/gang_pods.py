@@ -10,7 +10,7 @@ from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.gangs import GANG_NAME, GangMembership
 from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS, controller_of, group_named
 from vsched.model.jobs.spec import JobSpec
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 ANNOTATIONS = (GROUP_NAME, GROUP_NAME_ALIAS, GANG_NAME, TASK_SPEC)
 """The annotations of pods that matter here."""

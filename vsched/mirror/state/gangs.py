@@ -27,9 +27,9 @@ from vsched.mirror.state.gang_pods import GangPod, Gathered, OwnerlessPod, cut_m
 from vsched.mirror.state.owners import OwnerStore
 from vsched.mirror.wire.base import NO_BYTES
 from vsched.model.jobs.spec import JobSpec
+from vsched.model.names import shared
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.model.shared import shared
 
 
 class GangStore:

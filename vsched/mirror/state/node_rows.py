@@ -9,8 +9,7 @@ import numpy as np
 from vsched.mirror.state.node_records import NodeRecord
 from vsched.mirror.state.node_tables import changed_table, dense, empty_table
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.nodes.changes import RowChanges
-from vsched.model.nodes.table import Ints, NodeStatics, NodeTable
+from vsched.model.nodes.table import Ints, NodeStatics, NodeTable, RowChanges
 
 
 class NodeRows:

@@ -23,7 +23,7 @@ from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.mirror.resources import RESOURCES
 from vsched.mirror.state import words
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 OWNERS_MAX = 8
 """How many owners are followed from a pod."""

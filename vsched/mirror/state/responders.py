@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vsched.mirror import wire
-from vsched.mirror.ingest.responders import answer_of, target_of
+from vsched.mirror.ingest.evictions import answer_of, target_of
 from vsched.model.pods.cooperation import NO_ANSWER, ResponderAnswer
 from vsched.model.pods.task import Task
 

@@ -39,8 +39,7 @@ from vsched.mirror.wire.objects import (
     WorkloadObject,
 )
 from vsched.mirror.wire.pods import Pod
-from vsched.mirror.wire.shards import NodeShard
-from vsched.mirror.wire.topology import HyperNode
+from vsched.mirror.wire.topology import HyperNode, NodeShard
 from vsched.mirror.wire.volumes import (
     CSIDriver,
     CSINode,

@@ -1,4 +1,4 @@
-"""The fields that vsched reads of HyperNodes."""
+"""The fields that vsched reads of HyperNodes and NodeShards."""
 
 from __future__ import annotations
 
@@ -48,3 +48,24 @@ class HyperNode(ApiObject):
     spec: HyperNodeSpec = msgspec.field(default_factory=HyperNodeSpec)
     status: Raw = NO_BYTES
     """Read apart, so that nothing in it keeps the spec from being used."""
+
+
+class NodeShardSpec(Wire):
+    """The spec of a NodeShard."""
+
+    nodes_desired: list[str] | None = None
+
+
+class NodeShardStatus(Wire):
+    """The status of a NodeShard."""
+
+    nodes_in_use: list[str] | None = None
+    nodes_to_add: list[str] | None = None
+    nodes_to_remove: list[str] | None = None
+
+
+class NodeShard(ApiObject):
+    """shard.volcano.sh/v1alpha1 NodeShard."""
+
+    spec: NodeShardSpec = msgspec.field(default_factory=NodeShardSpec)
+    status: NodeShardStatus = msgspec.field(default_factory=NodeShardStatus)

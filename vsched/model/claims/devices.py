@@ -5,6 +5,7 @@ Names of attributes and capacities are as the driver writes them; one without a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
@@ -271,3 +272,14 @@ class DeviceClaim(msgspec.Struct, frozen=True):
     """Whether a scheduler made it for the extended resources of its owner."""
     protected: bool = False
     """Whether it has the finalizer that it needs before it gets devices."""
+
+
+NAMES = ("uuid", "parentUUID")
+"""Attributes of drivers: the uuid of the device, and that of the device of which it is a partition."""
+
+
+def uuids_of(device: Device) -> Iterator[str]:
+    """The uuids of a device, and of the one that it is a partition of; none where its driver does not say them."""
+    for name, value in device.model.attributes:
+        if name.rpartition("/")[2] in NAMES and isinstance(value, str):
+            yield value

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched.model.deviceshare.chips import DEFAULT_CHIPS, KnownChips
 from vsched.model.marks import Word
 
 DIGITS_MAX = 3
@@ -118,3 +119,18 @@ DEFAULT_GEOMETRIES: KnownGeometries = (
     ),
 )
 """The geometries that Volcano's device plugin is deployed with; they count where nothing else is said."""
+
+
+class Divisions(msgspec.Struct, frozen=True):
+    """What a ConfigMap says of it; by default, what device plugins are deployed with."""
+
+    geometries: KnownGeometries = DEFAULT_GEOMETRIES
+    """Of GPUs, by MIG."""
+    chips: KnownChips = DEFAULT_CHIPS
+    """Of NPUs, by templates."""
+
+
+USUAL_DIVISIONS = Divisions()
+"""Those that count where nothing else is said."""
+UNKNOWN_DIVISIONS = Divisions(())
+"""Before it is known how GPUs are divided, none are; NPUs are divided as usual."""

@@ -7,8 +7,8 @@ import re
 import msgspec
 
 from vsched.model.jobs.spec import JobSpec
+from vsched.model.names import shared
 from vsched.model.pods.task import Task
-from vsched.model.shared import shared
 
 _GENERATED = re.compile(
     r"-(?:"

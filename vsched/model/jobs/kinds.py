@@ -8,9 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.model.jobs.spec import JobSpec
-from vsched.model.pods.order import in_order
 from vsched.model.pods.shape import PodLabels, Shape
-from vsched.model.pods.task import Task
+from vsched.model.pods.task import Task, in_order
 
 
 class WaitingPodKind(NamedTuple):

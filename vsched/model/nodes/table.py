@@ -7,7 +7,7 @@ Rows of nodes are in the order of their names, so the first of equal scores is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -17,8 +17,40 @@ import numpy.typing as npt
 from vsched.model.amounts.resources import PODS, ResourceAxis
 from vsched.model.marks import NodeName, Value, Word
 from vsched.model.memo import Memo
-from vsched.model.nodes.changes import RowChanges
 from vsched.model.nodes.usage import UsageTable
+
+ROWS_MAX = 4096
+"""Rows that are remembered at least; who has not followed for longer copies the whole table."""
+
+
+class RowChanges:
+    """The rows that were written anew in one table, in order."""
+
+    __slots__ = ("_forgotten", "_rows")
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self._forgotten = 0
+        """How many rows were noted before those in ``_rows``."""
+
+    @property
+    def position(self) -> int:
+        """How many rows have been noted so far."""
+        return self._forgotten + len(self._rows)
+
+    def note(self, rows: Iterable[int]) -> None:
+        """These rows were written anew."""
+        self._rows.extend(rows)
+        if len(self._rows) >= 2 * ROWS_MAX:
+            self._forgotten += len(self._rows) - ROWS_MAX
+            del self._rows[:-ROWS_MAX]
+
+    def since(self, position: int) -> Sequence[int] | None:
+        """The rows that were noted after a position; None where that is too long ago."""
+        if position < self._forgotten:
+            return None
+        return self._rows[position - self._forgotten :]
+
 
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]

@@ -5,7 +5,7 @@ Reasons that last name what the devices have; those that may pass name what is l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -15,7 +15,17 @@ import numpy as np
 from vsched.framework.points.nodes import NodeHolders
 from vsched.kernels.deviceshare.mig import CLOSED
 from vsched.kernels.deviceshare.table import DeviceTable
-from vsched.model.deviceshare.records import WHOLE, DeviceAsk, DeviceShareCatalogue, SharedDevice, SharedDeviceRequest
+from vsched.model.deviceshare.records import (
+    GPU_MEMORY,
+    GPU_NUMBER,
+    VGPU_NUMBER,
+    WHOLE,
+    DeviceAsk,
+    DeviceKind,
+    DeviceShareCatalogue,
+    SharedDevice,
+    SharedDeviceRequest,
+)
 from vsched.model.deviceshare.uses import uses_of
 from vsched.model.nodes.table import Ints, Mask
 from vsched.plugins.devices.books import FITS_MAX, SharedDeviceBooks
@@ -215,3 +225,25 @@ def _memory_left(table: DeviceTable) -> Ints:
 def _part(device: SharedDevice, memory: int, thousandths: int) -> str:
     percent = max(0, thousandths) * 100 / WHOLE
     return words.part(max(0, memory) if device.memory else None, percent)
+
+
+def refusal_of(request: SharedDeviceRequest | None, kinds: Collection[str], *, whole_gpus: bool) -> str:
+    """Why a pod gets no devices on any node; empty where nothing speaks against it.
+
+    ``kinds`` are enabled; of GPUs, whole ones (``whole_gpus``) or their memory. NPUs that are not enabled are counted
+    by sums.
+    """
+    if request is None:
+        return ""
+    enabled = request.kind in kinds
+    if request.problem and (enabled or request.kind != DeviceKind.NPU):
+        return words.not_tried(request.problem)
+    name, argument = VGPU_NUMBER, "deviceshare.VGPUEnable"
+    if request.kind == DeviceKind.GPU:
+        asks_whole = request.asks[0].thousandths >= WHOLE
+        enabled = enabled and asks_whole is whole_gpus
+        memory, number = (GPU_MEMORY, "deviceshare.GPUSharingEnable"), (GPU_NUMBER, "deviceshare.GPUNumberEnable")
+        name, argument = number if asks_whole else memory
+    if enabled or request.kind == DeviceKind.NPU:
+        return ""
+    return words.not_tried(words.not_enabled(name, argument))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from vsched.framework.codes import Code
+from vsched.framework.points.nodes import Check
 from vsched.kernels.domains import HOSTNAME, LabelDomains, domains_with, labelled_nodes, topology
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import tolerated_mask
@@ -102,3 +104,16 @@ def spread_counter(pods: PodsOnNodes, constraint: SpreadConstraint, namespace: s
 def counts_pod(rule: Spread, pairs: dict[str, str]) -> bool:
     """Whether a constraint counts a pod with these labels."""
     return rule.selector is not None and rule.selector.matches(pairs)
+
+
+def effective(found: Iterable[tuple[str, Code, Mask]]) -> tuple[Check, ...]:
+    """Checks from triples of reason, code and ``bool[nodes]`` (which nodes pass), without those that all nodes pass.
+
+    The masks become read-only.
+    """
+    checks = []
+    for reason, code, passes in found:
+        if not passes.all():
+            passes.flags.writeable = False
+            checks.append(Check(reason, passes, code=code))
+    return tuple(checks)

@@ -5,7 +5,8 @@ They decide as kube-scheduler's filters NodePorts, InterPodAffinity and PodTopol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -18,9 +19,11 @@ from vsched.kernels.domains import single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
 from vsched.kernels.ports import conflicting
 from vsched.kernels.spread import within_skew
-from vsched.model.nodes.table import Mask, NodeStatics
+from vsched.model.nodes.table import Ints, Mask, NodeStatics
+from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm, Shape
 from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Namespace
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.pods.carried import CarriedTerms, Signature, WeightedTerms
 from vsched.plugins.pods.constraints import SpreadConstraint, constraints_of, counts_pod, hard_spread, spread_counter
@@ -55,6 +58,8 @@ class PodRules:
         self._statics = statics
         self._namespaces = snapshot.namespaces
         self._pods = PodsOnNodes(snapshot.placed, statics)
+        self._evicted = PodsOnNodes(PlacedPods(), statics)
+        """Pods that this cycle evicts. They still hold their ports, and repel others, until they are gone."""
         self._repelling = CarriedTerms(snapshot.placed.repelling, _repelling_terms, snapshot.namespaces)
         self._ports = ports
         self._affinity = affinity
@@ -66,6 +71,8 @@ class PodRules:
     def move(self, task: Task, row: int, by: int) -> None:
         """Note one placement (``by=1``), or its undoing (``by=-1``)."""
         self._pods.move(task, row, by)
+        if task.node:  # it was there when the cycle began
+            self._evicted.move(task, row, -by)
         affinity = task.shape.affinity
         if affinity is not None and by > 0:
             self._repelling.arrive(affinity, task.labels.namespace)
@@ -145,15 +152,16 @@ class PodRules:
             nowhere = np.zeros(len(self._statics), dtype=np.bool_)
             return [Check(rules_too_costly(COMPARISONS_MAX), nowhere, code=Code.POD_AFFINITY)]
         if self._ports and shape.ports:
-            self._free(found, words.NO_PORTS, Code.PORTS, self._port_counters(shape))
+            self._free(found, words.NO_PORTS, Code.PORTS, partial(self._port_counters, shape))
         affinity = shape.affinity if self._affinity else None
         if affinity is not None and affinity.required:
             attracting = self._attracted(shape, affinity, pod_class)
             found.append(Check(words.NO_AFFINITY, attracting, code=Code.POD_AFFINITY))
         if affinity is not None and affinity.anti_required:
-            self._free(found, words.ANTI_AFFINITY, Code.POD_AFFINITY, self._own_counters(shape, affinity))
+            self._free(found, words.ANTI_AFFINITY, Code.POD_AFFINITY, partial(self._own_counters, shape, affinity))
         if pod_class.repelled_by:
-            self._free(found, words.REPELLED, Code.POD_AFFINITY, self._repelling_counters(pod_class.repelled_by))
+            repelling = partial(self._repelling_counters, pod_class.repelled_by)
+            self._free(found, words.REPELLED, Code.POD_AFFINITY, repelling)
         if pod_class.counts_itself:
             skewed = self._spread_mask(shape, pod_class)
             found.append(Check(words.SKEWED, skewed, resolvable=True, code=Code.SPREAD))
@@ -164,53 +172,62 @@ class PodRules:
         if pod_class.too_costly:
             return b"too costly"
         affinity = shape.affinity if self._affinity else None
-        counters: list[DomainCounter] = []
-        if self._ports and shape.ports:
-            counters += self._port_counters(shape)
-        if affinity is not None and affinity.required:
-            counters += self._attracting_counters(shape, affinity)
-        if affinity is not None and affinity.anti_required:
-            counters += self._own_counters(shape, affinity)
-        if pod_class.counts_itself:
-            counters += self._spread_counters(shape, pod_class)
         signature = pod_class.repelled_by
         keys = [key for key, _ in self._repelling.weights(signature)]
-        counters += self._repelling_counters(signature) if signature else []
+        counters: list[DomainCounter] = []
+        if affinity is not None and affinity.required:
+            counters += self._attracting_counters(shape, affinity)
+        if pod_class.counts_itself:
+            counters += self._spread_counters(shape, pod_class)
+        for pods in (self._pods, self._evicted):
+            if self._ports and shape.ports:
+                counters += self._port_counters(shape, pods)
+            if affinity is not None and affinity.anti_required:
+                counters += self._own_counters(shape, affinity, pods)
+            counters += self._repelling_counters(signature, pods) if signature else []
         # The terms that repel the pod have numbers that only this session knows.
         return msgspec.msgpack.encode((pod_class._replace(repelled_by=()), keys, [one.sums.data for one in counters]))
 
-    def _free(self, found: list[Check], reason: str, code: Code, counters: Sequence[DomainCounter]) -> None:
+    def _free(
+        self, found: list[Check], reason: str, code: Code, counters: Callable[[PodsOnNodes], Sequence[DomainCounter]]
+    ) -> None:
         """Add a check that all counters are 0 for the node's domain; add none where they are 0 for all domains."""
-        busy = [counter.clear for counter in counters if counter.occupied]
-        if busy:
-            passes = busy[0] if len(busy) == 1 else np.logical_and.reduce(busy)
-            found.append(Check(reason, passes, resolvable=True, code=code, tightens=True))
+        busy = _occupied(counters(self._pods))
+        evicted = _occupied(counters(self._evicted)) if self._evicted.moves else []
+        if busy or evicted:
+            later = self._all(busy) if evicted else None
+            found.append(Check(reason, self._all(busy + evicted), True, code, later, tightens=True))
+
+    def _all(self, masks: Sequence[Mask]) -> Mask:
+        """bool[nodes]: the nodes that pass all of these."""
+        if len(masks) == 1:
+            return masks[0]
+        return np.logical_and.reduce(masks) if masks else np.ones(len(self._statics), np.bool_)
 
     # -- ports --------------------------------------------------------------------------------------------------
 
-    def _port_counters(self, shape: Shape) -> list[DomainCounter]:
-        return self._pods.counters(
-            ("ports", shape),
-            lambda: [self._pods.by_ports(single_nodes(self._statics), conflicting(shape.ports))],
+    def _port_counters(self, shape: Shape, pods: PodsOnNodes) -> list[DomainCounter]:
+        return pods.counters(
+            ("ports", shape), lambda: [pods.by_ports(single_nodes(self._statics), conflicting(shape.ports))]
         )
 
     # -- pod affinity -------------------------------------------------------------------------------------------
 
-    def _own_counters(self, shape: Shape, affinity: PodAffinity) -> list[DomainCounter]:
+    def _own_counters(self, shape: Shape, affinity: PodAffinity, pods: PodsOnNodes) -> list[DomainCounter]:
         """For each of the pod's own anti-affinity terms, a counter of the pods that it matches."""
-        return self._pods.counters(
-            ("anti", shape), lambda: [self._meaning(term, (term,)) for term in affinity.anti_required]
-        )
 
-    def _meaning(self, term: PodTerm, terms: Sequence[PodTerm]) -> DomainCounter:
-        """A counter of the pods that all the terms match, by the domains of one term."""
-        return self._counted(term.topology_key, terms[0], lambda labels: self._all_mean(terms, labels))
+        def made(term: PodTerm) -> DomainCounter:
+            return self._counted(pods, term.topology_key, term, lambda labels: self._all_mean((term,), labels))
 
-    def _counted(self, key: str, finding: PodTerm, means: Callable[[PodLabels], bool]) -> DomainCounter:
+        return pods.counters(("anti", shape), lambda: [made(term) for term in affinity.anti_required])
+
+    def _counted(
+        self, pods: PodsOnNodes, key: str, finding: PodTerm, means: Callable[[PodLabels], bool]
+    ) -> DomainCounter:
         """A counter of the pods that ``means`` accepts, by domains of a key; the term ``finding`` preselects them."""
         found = finding.selector
         selectors = [] if found is None else [(found, namespaces_of(finding, self._namespaces))]
-        return self._pods.by_labels(topology(self._statics, key), selectors, lambda labels: int(means(labels)))
+        return pods.by_labels(topology(self._statics, key), selectors, lambda labels: int(means(labels)))
 
     def _all_mean(self, terms: Sequence[PodTerm], labels: PodLabels) -> bool:
         pairs = self._pods.pairs(labels)
@@ -238,16 +255,17 @@ class PodRules:
                 return found
 
             keys = dict.fromkeys(term.topology_key for term in affinity.required)
-            return [self._counted(key, affinity.required[0], means) for key in keys]
+            return [self._counted(self._pods, key, affinity.required[0], means) for key in keys]
 
         return self._pods.counters(("required", shape), made)
 
-    def _repelling_counters(self, signature: Signature) -> list[DomainCounter]:
+    def _repelling_counters(self, signature: Signature, pods: PodsOnNodes) -> list[DomainCounter]:
         """By topology key: a counter of the pods whose anti-affinity matches a pod with this signature."""
-        return self._pods.counters(
+        found = self._repelling.carriers(signature) if pods is self._pods else ()
+        return pods.counters(
             ("repelled", signature),
             lambda: [
-                self._pods.by_carried(topology(self._statics, key), self._repelling.carriers(signature), weigh)
+                pods.by_carried(topology(self._statics, key), found, weigh)
                 for key, weigh in self._repelling.weights(signature)
             ],
         )
@@ -286,3 +304,29 @@ class PodRules:
 
 def _repelling_terms(affinity: PodAffinity) -> WeightedTerms:
     return [(1, term) for term in affinity.anti_required]
+
+
+def _occupied(counters: Sequence[DomainCounter]) -> list[Mask]:
+    """Of each counter that is not 0 for all domains: the nodes for whose domain it is."""
+    return [counter.clear for counter in counters if counter.occupied]
+
+
+def one_a_domain(
+    affinity: PodAffinity,
+    labels: Collection[PodLabels],
+    rows: Ints,
+    statics: NodeStatics,
+    namespaces: Mapping[str, Namespace],
+) -> int:
+    """How many pods of one shape could be placed at once, given their required anti-affinity to each other.
+
+    ``rows`` is int64[nodes]: how many of the pods each node could hold by other rules. Only terms that match all
+    label sets in ``labels`` count; such a term allows one pod a topology domain.
+    """
+    least = int(rows.sum())
+    for term in affinity.anti_required:
+        if all(term_matches(term, one, namespaces) for one in labels):
+            domains = topology(statics, term.topology_key)
+            taken = np.unique(domains.ids[domains.present & (rows > 0)])
+            least = min(least, len(taken) + int(rows[~domains.present].sum()))
+    return least

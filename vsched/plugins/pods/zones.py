@@ -50,14 +50,17 @@ class ZoneBooks:
         self._row_of = nodes.statics.row
         self.rows = self._tables.rows
         """int64[place]: the row of each node."""
-        self.zones = self._tables.zones.copy()
+        self.later = self._tables.zones.copy()
+        """Once those have left that this session evicts."""
+        self.now = self.later
+        """The same object as ``later`` as long as nobody is evicted."""
         self._held: dict[str, HeldZones | None] = {}
         """By uid: what pods hold of which this session took or gave back something; None where they hold nothing."""
         self._left: dict[str, ZonesLeft] = {}
         """By uid: pods that gave back what they held. If that is undone, they hold the same again."""
         self._changed: list[int] = []
         """Places where something was taken or given back, in order."""
-        self._fits: dict[tuple[ZoneRequest, int | None], ZonesFit] = {}
+        self._fits: dict[tuple[ZoneRequest, int | None, bool], ZonesFit] = {}
         """How requests fit all nodes, also by one resource alone."""
 
     @property
@@ -70,31 +73,47 @@ class ZoneBooks:
         """By column of a resource that some node reports by zone: its row in the tables."""
         return self._tables.columns
 
+    @property
+    def in_motion(self) -> bool:
+        """Whether ``later`` differs from ``now``."""
+        return self.later is not self.now
+
     def take(self, task: Task, row: int) -> None:
-        """A task has come to a node."""
+        """A task has come to a node, or its eviction was undone."""
         place = self._tables.place_of.get(row)
         if place is None or task.shape.zones is None:
             return
-        free, left = self.zones.free[:, :, place], self._left.pop(task.uid, None)
-        if left is not None and left.held.place == place and left.free == free.tobytes():
-            self._changed.append(place)
-            self._held[task.uid] = left.held
-            free -= left.held.amounts
+        left = self._left.pop(task.uid, None)
+        if left is not None and left.held.place == place and left.free == self._free(place):
+            held = left.held
         elif not task.node:
-            amounts = self.zones.taken(self._tables.asked(task.shape.zones), place)
-            self._changed.append(place)
-            self._held[task.uid] = HeldZones(place, self.zones.take(amounts, place))
+            asked = self._tables.asked(task.shape.zones)
+            zones = self.now if self.in_motion and self.now.fit(asked, np.array([place])).passes[0] else self.later
+            held = HeldZones(place, zones.available(zones.taken(asked, place), place))
+        else:
+            return
+        self._held[task.uid] = held
+        self._shift(task, held, -1)
 
     def give_back(self, task: Task, row: int) -> None:
-        """A task leaves its node, or does not come to it after all."""
+        """A task is evicted from its node, or does not come to it after all."""
         held = self._holding(task.uid, row)
         if held is None:
             return  # nobody knows what it holds: it counts until a report says that it is free
         self._held[task.uid] = None
+        self._shift(task, held, 1)
+        self._left[task.uid] = ZonesLeft(held, self._free(held.place))
+
+    def _shift(self, task: Task, held: HeldZones, by: int) -> None:
+        """A task gives zones back (``by=1``), or takes them. One that is evicted still holds them now."""
         self._changed.append(held.place)
-        free = self.zones.free[:, :, held.place]
-        free += held.amounts
-        self._left[task.uid] = ZonesLeft(held, free.tobytes())
+        if task.node and not self.in_motion:
+            self.now = self.later.copy()
+        for zones in (self.later,) if task.node or not self.in_motion else (self.later, self.now):
+            zones.free[:, :, held.place] += by * held.amounts
+
+    def _free(self, place: int) -> bytes:
+        return self.later.free[:, :, place].tobytes()
 
     def shares(self, task: Task) -> ZoneShares:
         """What a task holds of each zone that this session, or an earlier one, gave it."""
@@ -108,21 +127,24 @@ class ZoneBooks:
             if held.amounts[:, at].any()
         )
 
-    def fit(self, request: ZoneRequest, only: int | None = None) -> Fit:
-        """How a pod fits each node that reports zones; ``only`` counts one resource alone, by its row in the tables.
+    def fit(self, request: ZoneRequest, only: int | None = None, *, later: bool = False) -> Fit:
+        """How a pod fits each node that reports zones: now, or ``later``, once those have left that are evicted.
 
-        Only nodes that have changed are looked at again. The answer is valid until something is placed.
+        ``only`` counts one resource alone, by its row in the tables. Only nodes that have changed are looked at again.
+        The answer is valid until something is placed.
         """
-        known, position = self._fits.get((request, only)), len(self._changed)
+        later = later or not self.in_motion
+        zones, key, position = self.later if later else self.now, (request, only, later), len(self._changed)
+        known = self._fits.get(key)
         if known is None:
             if len(self._fits) >= FITS_MAX:
                 del self._fits[next(iter(self._fits))]
-            known = ZonesFit(self.zones.fit(self._tables.asked(request), None, only), position)
+            known = ZonesFit(zones.fit(self._tables.asked(request), None, only), position)
         elif known.position < position:
             rows = np.array(list(dict.fromkeys(self._changed[known.position :])))
-            known.fit.passes[rows], known.fit.chosen[rows] = self.zones.fit(self._tables.asked(request), rows, only)
+            known.fit.passes[rows], known.fit.chosen[rows] = zones.fit(self._tables.asked(request), rows, only)
             known = ZonesFit(known.fit, position)
-        self._fits[request, only] = known
+        self._fits[key] = known
         return known.fit
 
     def _holding(self, uid: str, row: int | None) -> HeldZones | None:

@@ -11,8 +11,7 @@ from collections.abc import Collection, Mapping
 from threading import Lock
 from typing import NamedTuple
 
-from vsched.model.claims.catalogue import DeviceCatalogue
-from vsched.model.claims.changes import ClaimChanges
+from vsched.model.claims.catalogue import ClaimChanges, DeviceCatalogue
 from vsched.model.claims.quota import DeviceAmount, demand_of
 from vsched.model.groups import NameGroups
 from vsched.model.jobs.job import Job

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from vsched.model.amounts.resources import PODS, Amounts
 from vsched.model.queues.queue import ROOT
 from vsched.plugins.queues.accounts import Account
-from vsched.plugins.queues.lacking import Columns
+from vsched.plugins.queues.refusals import Columns
 
 
 def columns_of(request: Amounts) -> Columns:

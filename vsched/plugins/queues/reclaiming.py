@@ -20,7 +20,7 @@ from vsched.plugins.queues.giving_back import (
     keeps_deserved,
     keeps_guarantee,
 )
-from vsched.plugins.queues.lacking import Columns, Lacking, asked_for
+from vsched.plugins.queues.refusals import Columns, Lacking, asked_for
 from vsched.plugins.words import victims
 
 

@@ -8,7 +8,8 @@ from vsched.framework.codes import Code
 from vsched.framework.nodes.why import shortages
 from vsched.framework.refusal import QueueBound, Refusal, Shortage
 from vsched.framework.words.nodes import NO_NODES_KNOWN
-from vsched.model.amounts.resources import Amounts
+from vsched.model.amounts.resources import PODS, Amounts
+from vsched.model.nodes.table import NodeTable
 from vsched.model.queues.queue import Queue
 from vsched.model.queues.tree import above
 from vsched.model.snapshot import Snapshot
@@ -57,3 +58,31 @@ def columns_short(names: Sequence[str], short: tuple[Shortage, ...]) -> list[int
     """The columns of the scarce resources."""
     lacking = {one.resource for one in short}
     return [column for column, name in enumerate(names) if name in lacking]
+
+
+Columns = tuple[int, ...]
+
+
+def asked_for(request: Amounts) -> Columns:
+    """The resource columns of a request, ``pods`` excluded."""
+    return tuple(column for column, _ in request if column != PODS)
+
+
+class Lacking:
+    """Compares requests with the nodes as they are at this point of the cycle."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+
+    def of(self, request: Amounts, node: str) -> Columns:
+        """The columns that the node has too little of even after all leaving pods are gone, ``pods`` excluded.
+
+        Where the node has enough of each, the answer is all requested columns: something else blocks the task there,
+        or the number of pods does.
+        """
+        row = self._nodes.statics.row.get(node)
+        if row is None:
+            return asked_for(request)
+        idle_at = self._nodes.future_idle_at
+        short = tuple(column for column, amount in request if column != PODS and idle_at(column, row) < amount)
+        return short or asked_for(request)

@@ -7,9 +7,11 @@ out. The other queues are not affected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from vsched.model.queues.queue import ROOT, Queue
+from vsched.model.queues.tree import above
 from vsched.plugins.words import queues as words
 
 
@@ -53,3 +55,15 @@ class QueueParents:
         why = words.circle([*circle[first:], *circle[:first], circle[first]])
         for name in circle:
             self.left_out[name] = why
+
+
+T = TypeVar("T")
+
+
+def inherited(name: str, queues: Mapping[str, Queue], stated: Callable[[Queue], T | None], default: T) -> T:
+    """What a queue states, else what the nearest queue above it states, the root last; the default where none does."""
+    queue = queues.get(name)
+    for one in () if queue is None else (queue, *above(queue, queues.get, rooted=True)):
+        if (found := stated(one)) is not None:
+            return found
+    return default

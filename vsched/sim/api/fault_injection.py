@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
 import orjson
 
-from vsched.apimachinery.meta.api_errors import MODIFIED, Failure, expired, internal, too_many_requests
+from vsched.apimachinery.meta.api_errors import MODIFIED, Failure, internal, too_many_requests
 from vsched.sim.api.fault_plan import Fault, FaultKind
-from vsched.sim.requests.answers import Send, Stream
 from vsched.sim.requests.attributes import attributes_of
 from vsched.sim.requests.request import ApiRequest
+from vsched.sim.store.store import Store
 
-_HALF_EVENT = b'{"type":"MODIFIED","object":{"kind":'
+WEBHOOK = "fault.vsched.io"
+"""The admission webhook that there seems to be; what it adds to objects is called after it."""
+_NO_PATCHES_OF_OBJECTS = ("json-patch", "apply-patch")
 _INJECTED = "a fault that was asked for"
 _UNAVAILABLE = "the server is currently unable to handle the request"
 _TIMED_OUT = "Timeout: request did not complete within the allotted timeout"
@@ -27,8 +28,8 @@ class Dropped(Exception):
         self.flush = flush
 
 
-async def before(fault: Fault, call: ApiRequest) -> None:
-    """Before the request is carried out: a delay, an error, or a broken connection."""
+async def before(fault: Fault, call: ApiRequest, store: Store) -> None:
+    """Before the request is carried out: a delay, an error, a broken connection, or a change of the request."""
     match fault.kind:
         case FaultKind.ERROR:
             raise internal(f"Internal error occurred: {_INJECTED}")
@@ -43,6 +44,38 @@ async def before(fault: Fault, call: ApiRequest) -> None:
             raise Dropped()
         case FaultKind.SLOW:
             await asyncio.sleep(fault.delay_seconds)
+        case FaultKind.DENIED:
+            raise denied(_INJECTED)
+        case FaultKind.WEBHOOK_TIMEOUT:
+            await asyncio.sleep(fault.delay_seconds)
+            text = f'failed calling webhook "{WEBHOOK}": failed to call webhook: context deadline exceeded'
+            raise internal(f"Internal error occurred: {text}", details={"causes": [{"message": text}]})
+        case FaultKind.MUTATED:
+            call.body = _mutated(call)
+        case FaultKind.LIST_STALE:
+            version = max(store.floor, store.revision - fault.versions_behind)
+            call.query |= {"resourceVersion": str(version), "resourceVersionMatch": "Exact"}
+
+
+def denied(why: str) -> Failure:
+    """The refusal of an admission webhook."""
+    return Failure(403, "Forbidden", f'admission webhook "{WEBHOOK}" denied the request: {why}')
+
+
+def _mutated(call: ApiRequest) -> bytes:
+    """The body of a write with a label and an annotation more; one that is no object, or no part of one, as it is."""
+    try:
+        body = orjson.loads(call.body)
+    except orjson.JSONDecodeError:
+        return call.body
+    if not isinstance(body, dict) or any(kind in call.content_type for kind in _NO_PATCHES_OF_OBJECTS):
+        return call.body
+    metadata = body.get("metadata") or {}
+    try:
+        added = {part: {**(metadata.get(part) or {}), WEBHOOK: "changed"} for part in ("labels", "annotations")}
+        return orjson.dumps({**body, "metadata": {**metadata, **added}})
+    except (AttributeError, TypeError):
+        return call.body
 
 
 def _conflict(call: ApiRequest) -> Failure:
@@ -61,45 +94,3 @@ async def after(fault: Fault) -> None:
         case FaultKind.TIMEOUT:
             await asyncio.sleep(fault.delay_seconds)
             raise Failure(504, "Timeout", _TIMED_OUT)
-
-
-def spoiled(fault: Fault, stream: Stream) -> Stream:
-    """A watch that fails after a while."""
-    how = {FaultKind.WATCH_CUT: _cut, FaultKind.WATCH_EXPIRED: _expire, FaultKind.WATCH_SILENT: _fall_silent}.get(
-        fault.kind
-    )
-    return Stream(partial(how, stream, fault.delay_seconds)) if how is not None else stream
-
-
-async def _cut(stream: Stream, seconds: float, send: Send) -> None:
-    if not await _ended(stream, seconds, send):
-        await send(_HALF_EVENT)
-        raise Dropped(flush=True)
-
-
-async def _expire(stream: Stream, seconds: float, send: Send) -> None:
-    if not await _ended(stream, seconds, send):
-        refusal = expired(f"too old resource version: {_INJECTED}")
-        await send(orjson.dumps({"type": "ERROR", "object": refusal.body}) + b"\n")
-
-
-async def _ended(stream: Stream, seconds: float, send: Send) -> bool:
-    """Runs a watch for so long; whether it ended before that."""
-    try:
-        async with asyncio.timeout(seconds):
-            await stream.run(send)
-    except TimeoutError:
-        return False
-    return True
-
-
-async def _fall_silent(stream: Stream, seconds: float, send: Send) -> None:
-    """The watch goes on but sends nothing more, until its time is up or the client gives up."""
-    loop = asyncio.get_running_loop()
-    ends = loop.time() + seconds
-
-    async def send_at_first(data: bytes) -> None:
-        if loop.time() < ends:
-            await send(data)
-
-    await stream.run(send_at_first)

@@ -57,8 +57,23 @@ class FaultKind(StrEnum):
     """A watch ends with an error: its version is too old."""
     WATCH_SILENT = "watch-silent"
     """A watch stays open and sends nothing more, as with a lost connection."""
+    WATCH_REPEATS = "watch-repeats"
+    """What a watch sends comes twice."""
+    WATCH_SKIPS = "watch-skips"
+    """A watch sends what has changed from time to time, and of each object the latest state alone."""
+    WATCH_LATE = "watch-late"
+    """All that a watch sends is late, while lists are not."""
+    LIST_STALE = "list-stale"
+    """A list that may be out of date is (resourceVersion=0): it shows less than watches have shown."""
+    DENIED = "denied"
+    """403, as by an admission webhook; nothing is done."""
+    WEBHOOK_TIMEOUT = "webhook-timeout"
+    """500, because an admission webhook does not answer; nothing is done."""
+    MUTATED = "mutated"
+    """Done, but with a label and an annotation more, as by an admission webhook."""
 
 
+CHANGES = ("create", "update", "patch")
 VERBS: dict[FaultKind, tuple[str, ...]] = {
     FaultKind.CONFLICT: WRITES,
     FaultKind.TIMEOUT: ONCE,
@@ -67,6 +82,13 @@ VERBS: dict[FaultKind, tuple[str, ...]] = {
     FaultKind.WATCH_CUT: ("watch",),
     FaultKind.WATCH_EXPIRED: ("watch",),
     FaultKind.WATCH_SILENT: ("watch",),
+    FaultKind.WATCH_REPEATS: ("watch",),
+    FaultKind.WATCH_SKIPS: ("watch",),
+    FaultKind.WATCH_LATE: ("watch",),
+    FaultKind.LIST_STALE: ("list",),
+    FaultKind.DENIED: WRITES,
+    FaultKind.WEBHOOK_TIMEOUT: WRITES,
+    FaultKind.MUTATED: CHANGES,
 }
 """The verbs of faults that do not affect all verbs."""
 DELAYS_MS = {
@@ -75,6 +97,9 @@ DELAYS_MS = {
     FaultKind.WATCH_CUT: 10_000.0,
     FaultKind.WATCH_EXPIRED: 10_000.0,
     FaultKind.WATCH_SILENT: 10_000.0,
+    FaultKind.WATCH_SKIPS: 5_000.0,
+    FaultKind.WATCH_LATE: 5_000.0,
+    FaultKind.WEBHOOK_TIMEOUT: 10_000.0,
 }
 """The default of ``delay_ms``; other faults have no delay."""
 
@@ -90,9 +115,12 @@ class FaultRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     resources: tuple[str, ...] = ()
     """As in roles: ``pods``, ``pods/binding``, ``*/status``; empty for all."""
     delay_ms: Annotated[float, msgspec.Meta(ge=0, le=3_600_000)] | None = None
-    """How long a slow request or a timeout takes; for watches, how long they run at most before the fault."""
+    """How long a slow request or a timeout takes; for watches, how long they run at most before the fault, or how late
+    events are at most."""
     retry_after_seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] = 1
     """The Retry-After of throttled requests."""
+    versions: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 100
+    """How far behind a stale list is at most: so many writes to the cluster."""
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The most times that it happens."""
 
@@ -105,8 +133,10 @@ class FaultRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     def longest_ms(self) -> float:
         return DELAYS_MS.get(self.fault, 0.0) if self.delay_ms is None else self.delay_ms
 
-    def concerns(self, wanted: Attributes) -> bool:
+    def concerns(self, wanted: Attributes, call: ApiRequest) -> bool:
         if wanted.verb not in self.can_hit:
+            return False
+        if self.fault is FaultKind.LIST_STALE and call.query.get("resourceVersion") != "0":
             return False
         return not self.resources or any(_is_resource(pattern, wanted) for pattern in self.resources)
 
@@ -131,6 +161,7 @@ class Fault:
     kind: FaultKind
     delay_seconds: float = 0.0
     retry_after_seconds: int = 1
+    versions_behind: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +198,7 @@ class FaultInjector:
         found: Fault | None = None
         for index, rule in enumerate(self.plan.rules):
             percent, part = drawn.random() * 100, drawn.random()
-            if not rule.concerns(wanted) or found is not None:
+            if not rule.concerns(wanted, call) or found is not None:
                 continue
             self._requests[index] += 1
             if percent < rule.percent and (rule.limit is None or self._hits[index] < rule.limit):
@@ -187,15 +218,20 @@ class FaultInjector:
 
     def lines(self) -> Iterator[str]:
         """The counts as a table of text."""
-        yield f"{'fault':<14} {'percent':>7} {'requests':>9} {'spoiled':>9}"
+        yield f"{'fault':<15} {'percent':>7} {'requests':>9} {'spoiled':>9}"
         for tally in self.tallies():
-            yield f"{tally.rule.fault:<14} {tally.rule.percent:>7g} {tally.requests:>9,} {tally.hits:>9,}"
+            yield f"{tally.rule.fault:<15} {tally.rule.percent:>7g} {tally.requests:>9,} {tally.hits:>9,}"
 
 
 def _fault(rule: FaultRule, part: float) -> Fault:
     """The fault of a rule; a watch fails after a drawn part of its longest time."""
     seconds = rule.longest_ms / 1000
-    return Fault(rule.fault, seconds * part if rule.can_hit == ("watch",) else seconds, rule.retry_after_seconds)
+    return Fault(
+        rule.fault,
+        seconds * part if rule.can_hit == ("watch",) else seconds,
+        rule.retry_after_seconds,
+        round(rule.versions * part) if rule.fault is FaultKind.LIST_STALE else 0,
+    )
 
 
 def _is_resource(pattern: str, wanted: Attributes) -> bool:

@@ -21,7 +21,7 @@ from vsched.apimachinery.meta.api_errors import MODIFIED, Failure, FutureVersion
 from vsched.apimachinery.meta.times import Clock, utc_now
 from vsched.clock import monotonic
 from vsched.errors import BadInput
-from vsched.sim.api import fault_injection
+from vsched.sim.api import fault_injection, spoiled_watches
 from vsched.sim.api.fault_plan import Fault, FaultInjector
 from vsched.sim.api.fault_plan import FaultKind as FaultKind
 from vsched.sim.api.metrics_apis import MetricsApis
@@ -93,7 +93,7 @@ class ApiServer:
         self._faults = faults
         self._webhooks = WebhookCaller(store)
         self._http = HttpServer(self._answer, MAX_BODY_BYTES)
-        self.streams: set[asyncio.Task[object]] = set()
+        self.streams: dict[asyncio.Task[object], None] = {}
         """The watches that run."""
         self.url = ""
 
@@ -169,10 +169,10 @@ class ApiServer:
         await self._send_any(connection, await self._routed(call), call)
 
     async def _spoil(self, fault: Fault, call: ApiRequest, connection: ServerConnection) -> None:
-        await fault_injection.before(fault, call)
+        await fault_injection.before(fault, call, self._writer.store)
         answer = await self._routed(call)
         if isinstance(answer, Stream):
-            await self._send_long(connection, fault_injection.spoiled(fault, answer), call)
+            await self._send_long(connection, spoiled_watches.spoiled(fault, answer), call)
             return
         await fault_injection.after(fault)
         if fault.kind is FaultKind.TRUNCATED:
@@ -228,12 +228,12 @@ class ApiServer:
         connection.begin(_head(200, _JSON))
         task = asyncio.current_task()
         assert task is not None
-        self.streams.add(task)
+        self.streams[task] = None
         try:
             await stream.run(connection.write)
             connection.end()
         finally:
-            self.streams.discard(task)
+            self.streams.pop(task, None)
 
 
 def _read(request: Request) -> ApiRequest:

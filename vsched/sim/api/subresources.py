@@ -11,10 +11,10 @@ from datetime import datetime
 from vsched.apimachinery.admission.objects import check_open
 from vsched.apimachinery.admission.pod import topology_labels
 from vsched.apimachinery.meta.api_errors import Failure, bad_request, conflict, not_found, storage_conflict
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.field_errors import Causes
 from vsched.apimachinery.meta.kinds import Kind, Obj
 from vsched.apimachinery.meta.label_selectors import label_selector_text
+from vsched.apimachinery.meta.objects import with_condition
 from vsched.apimachinery.objects import request_bodies
 from vsched.apimachinery.objects.body_decoding import decoded
 from vsched.sim.requests.request import ApiRequest

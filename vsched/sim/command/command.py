@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vsched.cli.flags.periods import Period
+from vsched.cli.flags.values import Period
 from vsched.log import LEVELS, LogFormat, configure
 from vsched.sim.command import words
 from vsched.sim.command.examples import DEVICES_EXAMPLE, NODES_EXAMPLE, POOLS_EXAMPLE

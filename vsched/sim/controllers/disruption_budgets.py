@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.objects import (
     controller_of,
@@ -14,6 +13,7 @@ from vsched.apimachinery.meta.objects import (
     is_ready,
     seconds_since,
     whole_or_percent,
+    with_condition,
 )
 from vsched.apimachinery.workloads.actions import Action, After, set_status
 from vsched.errors import BadObject

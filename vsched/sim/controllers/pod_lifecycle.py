@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Obj
-from vsched.apimachinery.meta.objects import TERMINAL, condition, duration_seconds, is_finished, restarts_of
+from vsched.apimachinery.meta.objects import (
+    TERMINAL,
+    condition,
+    duration_seconds,
+    is_finished,
+    restarts_of,
+    with_condition,
+)
 from vsched.apimachinery.meta.times import format_time, parse_time
 from vsched.apimachinery.workloads.actions import Action, After, delete, set_status
 from vsched.errors import BadInput

@@ -19,6 +19,7 @@ from vsched.apimachinery.manifests.node_groups import (
     group_of,
     node_of,
 )
+from vsched.apimachinery.manifests.node_pools import PoolDescription, pool_of
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.apimachinery.meta.times import utc_now
 from vsched.errors import BadInput
@@ -87,3 +88,18 @@ def _no_doubles(path: Path, nodes: list[Obj]) -> None:
         if name in seen:
             raise BadInput(f"{path}: two nodes are called {name!r}: give the groups different prefixes or starts")
         seen.add(name)
+
+
+def read_pools(path: Path) -> tuple[PoolDescription, ...]:
+    """The pools of a file; raises BadInput with file and place for an invalid one."""
+    found = [each for document in read_documents(path) for each in entries_of(document)]
+    if not found:
+        raise BadInput(f"{path}: nothing in it (expected a list of node pools)")
+    pools = tuple(pool_of(where, entry) for where, entry in found)
+    for (where, _), pool in zip(found, pools, strict=True):
+        check_annotations(where, pool.templates[0]["metadata"].get("annotations") or {})
+    names = [pool.name for pool in pools]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"{path}: two pools are called {name!r}")
+    return pools

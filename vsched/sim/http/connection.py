@@ -28,7 +28,7 @@ _TEXT = (("Content-Type", "text/plain; charset=utf-8"),)
 class ServerConnection(asyncio.Protocol):
     """A connection of a client."""
 
-    def __init__(self, answer: Answerer, others: set[ServerConnection], most_bytes: int) -> None:
+    def __init__(self, answer: Answerer, others: dict[ServerConnection, None], most_bytes: int) -> None:
         """``others`` are all open connections, this one included while it is open.
 
         ``most_bytes`` is the longest body of a request.
@@ -115,7 +115,7 @@ class ServerConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # that of uvloop is one in all but name
-        self._others.add(self)
+        self._others[self] = None
         self.used = asyncio.get_running_loop().time()
         # A quiet watch has no other way to notice that the machine of its client is gone.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -131,7 +131,7 @@ class ServerConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._over = True
-        self._others.discard(self)
+        self._others.pop(self, None)
         self.resume_writing()
         if self.task is not None:
             self.task.cancel()

@@ -23,8 +23,8 @@ class HttpServer:
         self._answer = answer
         self._most_bytes = most_bytes
         self.idle_seconds = IDLE_SECONDS
-        self.connections: set[ServerConnection] = set()
-        """Those that are open."""
+        self.connections: dict[ServerConnection, None] = {}
+        """Those that are open, in the order in which they came."""
         self.address: tuple[str, int] | None = None
         self._server: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None

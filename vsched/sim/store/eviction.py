@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from vsched.apimachinery.meta.api_errors import Failure, not_found, success, too_many_requests
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Kind, Obj
 from vsched.apimachinery.meta.label_selectors import matches_label_selector
+from vsched.apimachinery.meta.objects import with_condition
 from vsched.apimachinery.meta.times import format_time
 from vsched.sim.store.deletion import DeleteOptions, check_preconditions, delete
 from vsched.sim.store.store import Store, StoredObject

@@ -128,6 +128,13 @@ class EventHistory:
         self._base += count
         self.floor = max(self.floor, revision)
 
+    def restart(self, revision: int) -> None:
+        """Begin anew at a revision; whoever reads on with an old cursor is behind."""
+        self._base += len(self._events) + 1
+        self._events = []
+        self.floor = revision
+        self.wake()
+
     def cursor_after(self, revision: int) -> int:
         """The cursor of a reader that has seen ``revision``; raises Behind if later events were dropped."""
         if revision < self.floor:

@@ -75,6 +75,14 @@ class ResourceStore:
         # "0" is the character after "/", so this is the range of keys below the namespace.
         return order[bisect_left(order, namespace + "/") : bisect_left(order, namespace + "0")]
 
+    def undo(self, events: Sequence[Event]) -> None:
+        """Undo these events, the latest ones of the history."""
+        for event in reversed(events):
+            if event.previous is not None:
+                self.put(event.key, event.previous)
+            else:
+                self.drop(event.key)
+
     def at(self, revision: int, namespace: str, start: str) -> tuple[list[str], Mapping[str, StoredObject]]:
         """The keys from ``start`` on and the objects, as they were at a revision; raises Behind if that was dropped.
 
@@ -219,6 +227,23 @@ class Store:
     def oldest(self, kind: Kind) -> int:
         """The oldest revision that a watch of this kind can start from."""
         return self.shelf(kind).history.floor
+
+    @property
+    def floor(self) -> int:
+        """The oldest revision that lists can go back to."""
+        return max(1, self._floor)
+
+    def restore(self, revision: int) -> None:
+        """Go back to the state at a revision, as from a backup: what came later never was.
+
+        The history before it is gone, and so is all that was subscribed to. Raises Behind if it does not reach back.
+        """
+        later = [(shelf, shelf.history.since(revision)) for shelf in self._shelves.values()]
+        for shelf, events in later:
+            shelf.undo(events)
+            shelf.history.restart(revision)
+        self.revision = self._floor = revision
+        self._derived.clear()
 
     def compact(self, revision: int) -> None:
         """Drops the history of every kind up to a revision."""

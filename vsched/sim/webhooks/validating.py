@@ -19,7 +19,8 @@ from vsched.apimachinery.validation.webhooks import CONDITION_VARIABLES
 from vsched.cel import expressions as cel
 from vsched.cel.errors import NotEvaluated
 from vsched.randomness import uid
-from vsched.sim.store.store import Store
+from vsched.sim.store.deletion import DeleteOptions
+from vsched.sim.store.store import Store, StoredObject
 
 CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations"
 USER: Obj = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
@@ -285,3 +286,22 @@ def not_called(question: WebhookCall, why: str) -> Failure:
     """The error for a webhook that could not be called."""
     text = f'failed calling webhook "{question.name}": {why}'
     return internal(f"Internal error occurred: {text}", details={"causes": [{"message": text}]})
+
+
+def change_of(
+    operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: Obj, part: str, dry_run: bool
+) -> ReviewedWrite:
+    """A creation or an update; ``part`` is its subresource, empty for none."""
+    namespace = obj["metadata"].get("namespace", "")
+    return ReviewedWrite(operation, kind, namespace, name, obj, old, options, part, dry_run)
+
+
+def deletion_of(kind: Kind, record: StoredObject, options: DeleteOptions) -> ReviewedWrite:
+    """A deletion."""
+    old = conversion.to_served(kind, record.obj)
+    metadata = old["metadata"]
+    given: Obj = {"propagationPolicy": options.propagation, "gracePeriodSeconds": options.grace_seconds}
+    given = {field: value for field, value in given.items() if value not in ("", None)}
+    given = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **given}
+    namespace, name = metadata.get("namespace", ""), metadata["name"]
+    return ReviewedWrite("DELETE", kind, namespace, name, None, old, given, dry_run=options.dry_run)

@@ -16,11 +16,10 @@ from vsched.model.amounts.resources import ResourceAxis, Vector, add
 from vsched.model.plan import QueueOutcome
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
-from vsched.web.metrics.device_gauges import of_devices
+from vsched.web.metrics.device_gauges import of_devices, of_vgpus
 from vsched.web.metrics.help_texts import meaning_of
 from vsched.web.metrics.job_gauges import MOST_NAMESPACES, OTHER, dominant, of_jobs
 from vsched.web.metrics.listing import Listing
-from vsched.web.metrics.vgpu_gauges import of_vgpus
 
 Amounts = Mapping[str, int]
 

@@ -14,8 +14,7 @@ import msgspec
 
 from vsched.model.amounts.resources import CPU, MEMORY, PODS, scale_of
 from vsched.model.claims.catalogue import DeviceCatalogue
-from vsched.model.claims.devices import Device, DeviceId
-from vsched.model.claims.uuids import uuids_of
+from vsched.model.claims.devices import Device, DeviceId, uuids_of
 from vsched.model.deviceshare.records import (
     DEVICES_MAX,
     NPU_PREFIX,

@@ -18,7 +18,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.kernels.topology.spelling import without_patterns
+from vsched.kernels.topology.patterns import without_patterns
 from vsched.model.anonymous.names import Pseudonyms, anonymised
 from vsched.model.anonymous.rules import Renaming
 from vsched.model.anonymous.snapshot import renamed_snapshot

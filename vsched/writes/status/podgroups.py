@@ -25,8 +25,7 @@ from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.precedence import Precedence
 from vsched.writes.status.growing import is_growing
-from vsched.writes.status.served_resources import ServedResources
-from vsched.writes.status.writer import OnStatusWritten, StatusWriter
+from vsched.writes.status.writer import OnStatusWritten, ServedResources, StatusWriter
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags
-from vsched.cli.flags.periods import Period
+from vsched.cli.flags.values import Period
 from vsched.cli.options import options_as_one
 from vsched.cli.plan.buy import words
 

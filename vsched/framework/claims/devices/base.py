@@ -12,8 +12,7 @@ from typing import NamedTuple
 from vsched.kernels.devices.books import DeviceBooks, Holding
 from vsched.kernels.devices.capacity import as_published
 from vsched.kernels.devices.inventory import Inventory, changed_pools
-from vsched.model.claims.catalogue import DeviceCatalogue
-from vsched.model.claims.changes import ClaimChanges
+from vsched.model.claims.catalogue import ClaimChanges, DeviceCatalogue
 from vsched.model.claims.devices import AllocationResult, DeviceClaim
 from vsched.model.groups import NameGroups
 from vsched.model.pods.status import HOLDS

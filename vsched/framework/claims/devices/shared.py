@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from vsched.kernels.devices.books import DeviceBooks, Holding
 from vsched.kernels.devices.inventory import Inventory
-from vsched.model.claims.uuids import uuids_of
+from vsched.model.claims.devices import uuids_of
 from vsched.model.deviceshare.records import DevicePod, DeviceShareCatalogue
 
 _KEY = "devices/node,uuid"

@@ -10,8 +10,7 @@ import numpy as np
 from vsched.framework.claims.volumes.attached_rows import AttachedRows
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
 from vsched.model.amounts.quantity import UNLIMITED
-from vsched.model.claims.catalogue import VolumeCatalogue
-from vsched.model.claims.changes import ClaimChanges
+from vsched.model.claims.catalogue import ClaimChanges, VolumeCatalogue
 from vsched.model.claims.volumes import Attachment, CSIDriver, VolumeClaim
 from vsched.model.nodes.table import Ints, NodeStatics
 from vsched.model.pods.status import HOLDS

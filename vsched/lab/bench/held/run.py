@@ -10,6 +10,7 @@ import asyncio
 import os
 from asyncio.subprocess import Process
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,7 @@ async def _place(sender: Sender, observer: Observer, pods: Sequence[Obj]) -> Non
 
 
 async def _end(process: Process) -> None:
-    process.terminate()
+    with suppress(ProcessLookupError):  # on a busy machine it may have lost its lease to the other one
+        process.terminate()
     async with asyncio.timeout(END_SECONDS):
         await process.wait()

@@ -19,10 +19,10 @@ import orjson
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.reflector import Reflector
+from vsched.lab import words
 from vsched.lab.bench.live.objects import as_real
 from vsched.lab.bench.live.settings import LiveSettings
 from vsched.lab.bench.observer import counter
-from vsched.lab.bench.words import common as words
 from vsched.lab.children import DaemonChild, Stage, cpu_seconds_of
 from vsched.lab.claiming import with_claims
 from vsched.lab.gangs import as_gang, create, single_pod, submit

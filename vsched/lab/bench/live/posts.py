@@ -15,6 +15,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import FIXED, JSON, STRATEGIC_PATCH
 from vsched.kube.errors import error_from_answer
 from vsched.lab.children import cpu_seconds
+from vsched.version import user_agent
 
 IN_FLIGHT = 32
 """Requests on the wire at once, as many as the daemon has bindings."""
@@ -37,7 +38,7 @@ class PlainLoop:
     async def measure(self, jobs: Iterator[Job], pods: int) -> dict[str, Any]:
         """Carry out the jobs; figures a pod are by this number of pods."""
         connector = aiohttp.TCPConnector(limit=IN_FLIGHT, ssl=self._connection.tls or True)
-        async with aiohttp.ClientSession(connector=connector, headers=FIXED) as session:
+        async with aiohttp.ClientSession(connector=connector, headers={**FIXED, "User-Agent": user_agent()}) as session:
             await self._connect(session)
             self._sent = 0
             began, used, served = time.perf_counter(), time.process_time(), cpu_seconds(self._server)

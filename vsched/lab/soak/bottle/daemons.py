@@ -27,6 +27,8 @@ class BottleDaemon:
         self, name: str, url: str, options: Options, process: Callable[[str], Process], violations: Violations
     ) -> None:
         self.name = name
+        self.agent = f"vsched/{name}"
+        """How it calls itself to the API server."""
         self._url, self._options, self._new_process, self._violations = url, options, process, violations
         self.process: Process | None = None
         self.starts = 0
@@ -48,7 +50,7 @@ class BottleDaemon:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _run(self, process: Process) -> None:
-        async with ApiClient(Connection(self._url)) as client:
+        async with ApiClient(Connection(self._url, agent=self.agent)) as client:
             await Daemon(self._options, client, registry(), clock=process).run()
 
     def _died(self, error: BaseException) -> None:

@@ -1,23 +1,18 @@
-"""What goes wrong in a bottle: requests that fail, as for the embedded cluster, and what happens to processes."""
+"""What may go wrong in a bottle: requests that fail, as for the embedded cluster, and what happens to processes and to
+the cluster."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from enum import StrEnum
-from random import Random
 from typing import Annotated
 
 import msgspec
 
-from vsched.handlers import Handlers
-from vsched.lab.soak.bottle.daemons import BottleDaemon
-from vsched.lab.soak.bottle.network import Network
 from vsched.sim.api.fault_plan import RULES, FaultPlan
 
-Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 SERVER = "server"
 """The name of the process of the API server and the controllers."""
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 
 
 class ProcessFaultKind(StrEnum):
@@ -33,65 +28,64 @@ class ProcessFaultKind(StrEnum):
     """What it sends arrives, and no answer comes back, for a while."""
     SKEW = "skew"
     """Its wall clock jumps, and is set right after a while."""
+    NO_READS = "no-reads"
+    """What it asks gets no answer for a while; what it writes does, and watches that are open go on."""
+    NO_WRITES = "no-writes"
+    """What it writes is not done and gets no answer for a while; what it asks does."""
 
 
-class ProcessFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One fault, and how often it happens."""
+class ClusterFaultKind(StrEnum):
+    """What may happen to the cluster."""
 
-    fault: ProcessFaultKind
+    RESTART = "restart"
+    """The API server is killed: all connections end, and nobody listens for a while."""
+    RESTORE = "restore"
+    """The same, and it comes back with the state, and the versions, of some seconds before."""
+    STEAL_LEASE = "steal-lease"
+    """Somebody else writes itself into a Lease, and does not renew it."""
+    DELETE_LEASE = "delete-lease"
+    """A Lease is deleted."""
+    REFUSE_NODE = "refuse-node"
+    """Admission refuses all bindings to one node for a while."""
+    NODE_DOWN = "node-down"
+    """A node is not ready, or nobody knows, for a while."""
+    KUBELET_HANGS = "kubelet-hangs"
+    """A node is ready, but its pods do not start, end or leave for a while."""
+    POD_FAILS = "pod-fails"
+    """A kubelet refuses a pod that is bound to its node; its user takes the job back after a while."""
+    TENANT = "tenant"
+    """A tenant makes, changes or deletes something odd of its own; what it makes goes after a while."""
+    NAMESPACE_ENDS = "namespace-ends"
+    """A namespace of tenants is deleted, with all that is in it."""
+
+
+class Occasional(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How often something happens."""
+
     every_seconds: Seconds
     """On average; the times are drawn."""
     lasts_seconds: Seconds = 30.0
     """At most; drawn as well."""
+
+
+class ProcessFault(Occasional, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One fault of daemons."""
+
+    fault: ProcessFaultKind
     skew_seconds: Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)] = 300.0
     """By how much a clock jumps at most, forward or back."""
 
 
+class ClusterFault(Occasional, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One fault of the cluster."""
+
+    fault: ClusterFaultKind
+    back_seconds: Seconds = 30.0
+    """How old a backup is at most when it is restored."""
+
+
 class BottleFaults(FaultPlan, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A file of faults: of requests, as for ``vsched cluster --faults``, and of processes."""
+    """A file of faults: of requests, as for ``vsched cluster --faults``, of processes, and of the cluster."""
 
     processes: Annotated[tuple[ProcessFault, ...], msgspec.Meta(max_length=RULES)] = ()
-
-
-class Misfortune:
-    """Has the faults of processes happen."""
-
-    def __init__(self, daemons: Sequence[BottleDaemon], network: Network, random: Random) -> None:
-        self._daemons, self._network, self._random = daemons, network, random
-        self.on_fault: Handlers[[str, str]] = Handlers()
-        """Called with each."""
-
-    async def run(self, rule: ProcessFault) -> None:
-        """Have one kind of fault happen, until cancelled."""
-        while True:
-            await asyncio.sleep(self._random.expovariate(1.0 / rule.every_seconds))
-            daemon = self._random.choice(self._daemons)
-            if daemon.process is not None:
-                self.on_fault(rule.fault, daemon.name)
-                await self._happen(rule, daemon)
-
-    async def _happen(self, rule: ProcessFault, daemon: BottleDaemon) -> None:
-        process, seconds = daemon.process, self._random.uniform(0.0, rule.lasts_seconds)
-        assert process is not None, "it was asked"
-        match rule.fault:
-            case ProcessFaultKind.KILL:
-                daemon.kill()
-            case ProcessFaultKind.PAUSE:
-                process.pause(seconds)
-            case ProcessFaultKind.CUT | ProcessFaultKind.DEAF:
-                ways = [(SERVER, daemon.name)]
-                if rule.fault is ProcessFaultKind.CUT:
-                    ways.append((daemon.name, SERVER))
-                for source, to in ways:
-                    self._network.cut(source, to)
-                try:
-                    await asyncio.sleep(seconds)
-                finally:
-                    for source, to in ways:
-                        self._network.join(source, to)
-            case ProcessFaultKind.SKEW:
-                process.skew_seconds = self._random.uniform(-rule.skew_seconds, rule.skew_seconds)
-                try:
-                    await asyncio.sleep(seconds)
-                finally:
-                    process.skew_seconds = 0.0
+    cluster: Annotated[tuple[ClusterFault, ...], msgspec.Meta(max_length=RULES)] = ()

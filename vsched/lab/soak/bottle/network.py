@@ -185,7 +185,7 @@ class End(asyncio.Transport):
         self._unread: deque[bytes | None] = deque()
         self._reads, self._closing, self._over, self._presses = True, False, False, False
         if process is not None:
-            process.ends.add(self._reset)
+            process.ends[self._reset] = None
 
     # -- what the owner calls
 
@@ -309,4 +309,4 @@ class End(asyncio.Transport):
     def _forget(self) -> None:
         self._network.ends.pop(self, None)
         if self.process is not None:
-            self.process.ends.discard(self._reset)
+            self.process.ends.pop(self._reset, None)

@@ -40,7 +40,7 @@ class Process:
         self.context.run(_PROCESS.set, self)
         self.context.run(SOURCE.set, random)
         self.context.run(CLOCK.set, self)
-        self.ends: set[Callable[[], None]] = set()
+        self.ends: dict[Callable[[], None], None] = {}
         """What its machine does when it is killed: its connections end."""
         self._loop = loop
         self._pauses = False

@@ -16,15 +16,15 @@ import structlog
 from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.daemon.options import Options
 from vsched.kube.auth.connection import Connection
-from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
 from vsched.lab.outcomes import pod_watch
-from vsched.lab.sender import Sender
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
-from vsched.lab.soak.bottle.faults import SERVER, BottleFaults, Misfortune
+from vsched.lab.soak.bottle.faults import SERVER, BottleFaults
 from vsched.lab.soak.bottle.loop import BottleLoop
+from vsched.lab.soak.bottle.misfortunes.happening import Misfortunes
 from vsched.lab.soak.bottle.network import End
+from vsched.lab.soak.bottle.patience import PatientSender
 from vsched.lab.soak.bottle.processes import Process, current
 from vsched.lab.soak.churn import Rate, SoakUsers
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
@@ -94,6 +94,8 @@ class Bottle:
         self.warned: Counter[str] = Counter()
         self._digest = sha256()
         self.outcomes: SoakOutcomes
+        self.misfortunes: Misfortunes
+        self.injector: FaultInjector
         self.daemons: list[BottleDaemon] = []
         self._processes: list[Process] = []
         self._is_over = False
@@ -175,26 +177,29 @@ class Bottle:
 
     async def _main(self) -> None:
         settings, over = self._settings, asyncio.Event()
-        injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=DAEMONS))
+        self.injector = injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=DAEMONS))
         ready: asyncio.Future[Cluster] = self.loop.create_future()
-        server = self._process(SERVER).start(self._serve(injector, ready, over))
+        process = self._process(SERVER)
+        self.misfortunes = misfortunes = Misfortunes(settings.faults, self._new_random(), process)
+        misfortunes.on_fault.add(lambda kind, name: self._say("", f"{kind} {name}"))
+        server = process.start(self._serve(injector, ready, over))
         await asyncio.wait((server, ready), return_when=asyncio.FIRST_COMPLETED)
         if server.done():
             server.result()
-        url = ready.result().url
+        cluster = ready.result()
+        url = cluster.url
         options = Options(listen_address="", healthz_address="", verify=1.0, leader_elect=settings.daemons > 1)
         self.daemons = [
             BottleDaemon(f"daemon-{number}", url, options, self._process, self.violations)
             for number in range(1, settings.daemons + 1)
         ]
-        misfortune = Misfortune(self.daemons, self.loop.network, self._new_random())
-        misfortune.on_fault.add(lambda kind, name: self._say("", f"{kind} {name}"))
         running = [self.loop.create_task(daemon.run()) for daemon in self.daemons]
-        wrong = [self.loop.create_task(misfortune.run(rule)) for rule in settings.faults.processes]
-        users = self._process("users").start(self._use(url, injector, wrong))
+        misfortunes.begin(self.daemons, self.loop.network)
+        users = self._process("users").start(self._use(cluster, injector))
         await self._watched([users, server, *running])
         over.set()
-        for task in (*running, *wrong):
+        misfortunes.end()
+        for task in running:
             task.cancel()
         for daemon in self.daemons:
             daemon.kill()
@@ -211,29 +216,30 @@ class Bottle:
             task.result()
 
     async def _serve(self, injector: FaultInjector, ready: asyncio.Future[Cluster], over: asyncio.Event) -> None:
-        async with Cluster(self._settings.nodes, faults=injector, seed=self._random.getrandbits(32)) as cluster:
+        seed, gate = self._random.getrandbits(32), self.misfortunes.gate
+        async with Cluster(self._settings.nodes, faults=injector, gate=gate, seed=seed) as cluster:
             ready.set_result(cluster)
             await over.wait()
 
-    async def _use(self, url: str, injector: FaultInjector, wrong: list[asyncio.Task[None]]) -> None:
+    async def _use(self, cluster: Cluster, injector: FaultInjector) -> None:
         """Users create work for so long; then nothing goes wrong any more, and all that fits has to run."""
-        settings = self._settings
+        settings, url = self._settings, cluster.url
         self.outcomes = SoakOutcomes(NODE_CPUS, self.violations)
-        own = FixedHeaders((("User-Agent", AGENT),))
         async with AsyncExitStack() as stack:
-            client = await stack.enter_async_context(ApiClient(Connection(url, credentials=own)))
-            sender = await stack.enter_async_context(Sender(url))
+            client = await stack.enter_async_context(ApiClient(Connection(url, agent=AGENT)))
+            sender = await stack.enter_async_context(PatientSender(url))
             churn = SoakUsers(sender, self.outcomes, Rate(settings.pods_per_minute, settings.seed))
-            watch = asyncio.ensure_future(pod_watch(client, self.outcomes).run())
+            reflector = pod_watch(client, self.outcomes)
+            watch = asyncio.ensure_future(reflector.run())
             await churn.settle_in()
+            self.misfortunes.begin_in(cluster, self.outcomes, reflector.list_again)
             over = asyncio.Event()
             working = asyncio.ensure_future(churn.run(over))
             await asyncio.sleep(settings.seconds)
             over.set()
             await working
             injector.enabled = False
-            for task in wrong:
-                task.cancel()
+            self.misfortunes.end()
             self._say("", words.NOTHING_GOES_WRONG)
             deleting = asyncio.ensure_future(churn.delete_done())
             for _ in range(SETTLE_LOOKS):

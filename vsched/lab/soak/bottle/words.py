@@ -27,6 +27,16 @@ NOT_VIRTUAL = "--virtual: expected none of --kill-every, --kills, --shards, --cl
 NOTHING_TO_SHRINK = "--shrink: no promise was broken in this run (expected a seed with which one is)"
 
 
+def node_refused(node: str) -> str:
+    """Why admission lets no pod be bound there."""
+    return f"no pod may be bound to {node}"
+
+
+def pod_refused(reason: str) -> str:
+    """What a kubelet says of a pod that it does not run."""
+    return f"Pod was rejected: {reason}"
+
+
 def broken(promise: str, count: int) -> str:
     """A promise that was broken."""
     return f"broken: {promise}, {count} times"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vsched.model.claims.changes import ClaimChanges
+from vsched.model.claims.catalogue import ClaimChanges
 
 STEPS_MAX = 8
 """Readers may miss so many catalogues."""

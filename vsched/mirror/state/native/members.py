@@ -13,7 +13,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.ingest.native import NO_QUEUE, QueueNames, queue_names_of
 from vsched.mirror.state import words
-from vsched.model.shared import shared
+from vsched.model.names import shared
 
 OVER = ("Succeeded", "Failed")
 DEFAULT_SCHEDULER = "default-scheduler"

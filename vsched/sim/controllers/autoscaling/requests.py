@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Obj
-from vsched.apimachinery.meta.objects import condition, is_true, seconds_since
+from vsched.apimachinery.meta.objects import condition, is_true, seconds_since, with_condition
 
 REQUESTS = "autoscaling.x-k8s.io/provisioningrequests"
 CHECK_CAPACITY = "check-capacity.autoscaling.x-k8s.io"

@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Obj
-from vsched.apimachinery.meta.objects import is_deleting
+from vsched.apimachinery.meta.objects import is_deleting, with_condition
 from vsched.apimachinery.meta.times import format_time, utc_now
 from vsched.apimachinery.workloads.actions import Action, After, Create, Update, delete, set_status
 from vsched.clock import monotonic

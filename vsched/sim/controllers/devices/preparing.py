@@ -5,6 +5,7 @@ The pretended driver prepares only devices that are published, and none for two 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from vsched.apimachinery.meta.kinds import Obj
@@ -20,12 +21,38 @@ from vsched.sim.controllers.devices.objects import (
     owner_of,
     results_of,
 )
-from vsched.sim.controllers.devices.published import PublishedDevices
 from vsched.sim.controllers.pod_claims import is_owned_by, resource_claims
 from vsched.sim.controllers.pod_index import PodIndex
 from vsched.sim.controllers.start_checks import StartObstacle
 from vsched.sim.store.node_selectors import matches_node_selector
 from vsched.sim.store.store import key_of
+
+
+class PublishedDevices:
+    """Follows the slices."""
+
+    def __init__(self) -> None:
+        self._slices: dict[tuple[str, str], dict[str, tuple[int, frozenset[str]]]] = defaultdict(dict)
+        """The generation and the devices of each slice, by driver and pool."""
+        self._pool_of: dict[str, tuple[str, str]] = {}
+
+    def note(self, slice_: Obj, *, gone: bool) -> None:
+        name, spec = slice_["metadata"]["name"], slice_["spec"]
+        pool = spec["driver"], spec["pool"]["name"]
+        before = self._pool_of.pop(name, pool)
+        self._slices[before].pop(name, None)
+        if not gone:
+            devices = frozenset(each["name"] for each in spec.get("devices") or ())
+            self._slices[pool][name] = int(spec["pool"].get("generation", 0)), devices
+            self._pool_of[name] = pool
+        if not self._slices[before]:
+            del self._slices[before]
+
+    def __contains__(self, device: DeviceKey) -> bool:
+        slices = self._slices.get((device.driver, device.pool), {}).values()
+        newest = max((generation for generation, _ in slices), default=0)
+        return any(generation == newest and device.device in devices for generation, devices in slices)
+
 
 FAILED_PREPARE = "FailedPrepareDynamicResources"
 _GROUP = "scheduling.k8s.io/group-name"

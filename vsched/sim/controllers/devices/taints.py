@@ -6,9 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Obj
-from vsched.apimachinery.meta.objects import is_deleting, is_finished, seconds_since, split_key, tolerates
+from vsched.apimachinery.meta.objects import (
+    is_deleting,
+    is_finished,
+    seconds_since,
+    split_key,
+    tolerates,
+    with_condition,
+)
 from vsched.apimachinery.meta.times import utc_now
 from vsched.apimachinery.workloads.actions import Action, After, Tell, delete, set_status
 from vsched.sim.client import LocalClient

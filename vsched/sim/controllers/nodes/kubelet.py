@@ -21,6 +21,7 @@ from vsched.sim.controllers.event_messages import KUBELET
 from vsched.sim.controllers.nodes.node_status import (
     LEASE_NAMESPACE,
     address_of,
+    does_work,
     is_node_ready,
     lease_of,
     register,
@@ -95,7 +96,7 @@ class Kubelets(Controller):
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         if resource == "nodes":
-            changed = old is None or is_node_ready(obj) != is_node_ready(old)
+            changed = old is None or does_work(obj) != does_work(old)
             return self.pod_index.keys_on(obj["metadata"]["name"]) if changed and not gone else ()
         if resource != "pods":
             return self._freed(resource, obj, gone=gone)
@@ -125,7 +126,7 @@ class Kubelets(Controller):
             return ()
         now = utc_now()
         node = self.client.get("nodes", "", pod["spec"]["nodeName"])
-        host = PodHost(address_of(node), is_node_ready(node)) if node else None
+        host = PodHost(address_of(node), does_work(node)) if node else None
         claimed = stage[0] == STARTING and has_claims(pod)
         if claimed and node is not None and host is not None and host.ready:
             obstacle = self._obstacle(pod, node)

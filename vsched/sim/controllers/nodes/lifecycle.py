@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from vsched.apimachinery.meta.conditions import with_condition
 from vsched.apimachinery.meta.kinds import Obj
-from vsched.apimachinery.meta.objects import is_deleting, is_finished, tolerates
+from vsched.apimachinery.meta.objects import is_deleting, is_finished, tolerates, with_condition
 from vsched.apimachinery.meta.times import utc_now
 from vsched.apimachinery.workloads.actions import Action, After, delete, set_status
 from vsched.clock import monotonic

@@ -15,6 +15,9 @@ UNREACHABLE = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 _OURS = frozenset({NOT_READY, UNREACHABLE, UNSCHEDULABLE})
 
+HANGS = "vsched.io/kubelet-hangs"
+"""The annotation, with any value, of a node whose kubelet does nothing for its pods although the node is ready."""
+
 DEFAULT_CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110", "ephemeral-storage": "512Gi"}
 """For a node without a capacity."""
 
@@ -93,6 +96,11 @@ def register(node: Obj, address: str, version: str, now: datetime) -> list[Actio
 
 def is_node_ready(node: Obj) -> bool:
     return (condition(node, "Ready") or {}).get("status") == "True"
+
+
+def does_work(node: Obj) -> bool:
+    """Whether the kubelet of a node does anything for its pods."""
+    return is_node_ready(node) and HANGS not in (node["metadata"].get("annotations") or {})
 
 
 def address_of(node: Obj) -> str:
