@@ -233,14 +233,14 @@ def test_a_pod_that_is_evicted_holds_its_zones_until_it_is_gone() -> None:
         node n1 cpu=6
         job ns/low phase=Running
         pods ns/low 1 cpu=4 memory=1Gi limits=cpu:4,memory:1Gi on=n1 {held}
-        job ns/urgent min=1 class=high
+        job ns/urgent min=1 phase=Inqueue class=high
         pods ns/urgent 1 cpu=3
         {pods(1, "2", SINGLE, job="next")}
     """
     policy = policy_of("priority", "predicates numa-aware", actions="preempt, allocate")
 
     found = decide([*manifests(text), report("n1", "0", "1")], policy)
-    assert (found.evicted, found.nodes) == (["low.0"], {})
+    assert (found.evicted, found.nodes) == ([["low.0"]], {})
 
 
 # -- which pods the report counts ------------------------------------------------------------------------------------

@@ -264,7 +264,7 @@ _MIRROR = (
 _ANYBODY = (
     "daemon.system.first_contact.reach",
     "kube.watch.discovery.Discovery._ask",
-    "writes.status.served_resources.ServedResources._ask",
+    "writes.status.writer.ServedResources._ask",
     "collectors.custom_metrics.CustomMetrics._served_version",
 )
 """What every account may ask: the version, and what is served."""

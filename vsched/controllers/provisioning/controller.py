@@ -23,6 +23,7 @@ from vsched.errors import VschedError
 from vsched.framework.policy import Autoscaling
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient, Json
+from vsched.kube.errors import NotFound
 from vsched.kube.watch.deltas import PartsSink
 from vsched.mirror import wire
 from vsched.mirror.ingest.node_pools import node_pool_of
@@ -217,6 +218,8 @@ class ProvisioningController:
         self._tell()
         try:
             done = await self._carry_out(need.gang, decision)
+        except NotFound:
+            done = False  # a pod of the gang has gone, which the watch is about to show
         except VschedError as error:
             done = self._failed(key, str(error))
         if not done:

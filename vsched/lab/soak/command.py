@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,8 +19,12 @@ from vsched.cli.flags.values import SHARE, Period
 from vsched.errors import BadInput, Unavailable
 from vsched.lab.soak import words
 from vsched.lab.soak.bottle import words as bottle_words
+from vsched.lab.soak.bottle.exploring import Explored, explored, order_table, run_scene
+from vsched.lab.soak.bottle.exploring import as_table as orders_table
 from vsched.lab.soak.bottle.faults import BottleFaults
+from vsched.lab.soak.bottle.orders import parsed
 from vsched.lab.soak.bottle.run import Bottle, BottleSettings
+from vsched.lab.soak.bottle.scenes import SCENES
 from vsched.lab.soak.bottle.shrinking import shrunk
 from vsched.lab.soak.bottle.view import as_log, as_table, command_of
 from vsched.lab.soak.churn import Rate, cpus_used
@@ -41,9 +46,14 @@ Examples:
   vsched soak --virtual --seed 7 --hours 24 --daemons 3 --nodes 8 --pods-per-minute 60 --faults config/bottle.yaml
   vsched soak --virtual --seed 7 --minutes 10 --until 31.5s --trace trace.log
   vsched soak --virtual --seed 7 --minutes 10 --faults config/bottle.yaml --shrink
+  vsched soak --orders claims --deviations 2
+  vsched soak --orders claims --order 17:late,40:kill --trace trace.log
 
 --virtual: cluster, daemons and users run in one process on virtual time. Equal seeds give equal logs, and a violation
 comes with the command that runs to the moment before it.
+
+--orders: a small scene on virtual time is run in every order of what arrives and of kills that has at most so many
+deviations from the usual one. A violation comes with the command that runs the order it happened in.
 
 Exits 1 if a guarantee was broken: a pod bound twice, an overcommitted node, a pod never bound or a gang left partial
 although it fits, a pod without its claims or a claim without its pod, a daemon that crashed or had no successor, an
@@ -51,6 +61,8 @@ error in a log, memory, files, tasks or series that grow, a session that violate
 daemons check as many as time allows).
 """
 
+ALL = "all"
+"""All scenes."""
 FULLEST = 0.85
 """The part of the cluster that the work may use on average, so that there is always room."""
 
@@ -98,9 +110,14 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 @click.option("--virtual", is_flag=True, help="In one process, on virtual time: equal seeds give equal logs.")
 @click.option("--hours", type=click.FloatRange(0, 10_000, min_open=True), help="With --virtual, instead of --minutes.")
 @click.option("--until", type=Period(bounded=False), help="With --virtual: stop there, whatever is under way.")
-@click.option("--trace", type=click.File("w", lazy=True), help="With --virtual: write down all of it.")
+@click.option("--trace", type=click.File("w", lazy=True), help="With --virtual or --order: write down all of it.")
 @click.option("--shrink", is_flag=True, help="With --virtual: look for a smaller run in which the same goes wrong.")
 @click.option("--verify", type=SHARE, default="100%", help="With --virtual: the share of sessions that are checked.")
+@click.option("--orders", type=click.Choice((*SCENES, ALL)), help="Run a scene in all orders of what happens in it.")
+@click.option(
+    "--deviations", type=click.IntRange(0, 9), default=1, help="With --orders: from the usual order, at most."
+)
+@click.option("--order", help="With --orders: run the scene in this order alone, as 17:late,40:kill.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     minutes: float,
@@ -123,9 +140,30 @@ def command(
     trace: TextIO | None,
     shrink: bool,
     verify: float,
+    orders: str | None,
+    deviations: int,
+    order: str | None,
     as_json: bool,
 ) -> None:
     """Run work for long while requests fail and daemons are killed, and check every guarantee."""
+    if orders is not None:
+        if (
+            virtual
+            or faults is not None
+            or kill_every is not None
+            or kills is not None
+            or shards > 1
+            or claims
+            or asked
+        ):
+            raise BadInput(bottle_words.NO_OTHER_FLAGS)
+        if order is not None:
+            _in_one_order(orders, order, trace, as_json=as_json)
+        else:
+            _in_all_orders(tuple(SCENES) if orders == ALL else (orders,), deviations, as_json=as_json)
+        return
+    if order is not None:
+        raise BadInput(bottle_words.ONLY_ORDERS)
     if shards > 1 and daemons == 1:
         raise BadInput(words.ONE_DECIDES)
     if virtual:
@@ -177,8 +215,42 @@ def command(
         click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     else:
         Console().print(soak_table(result))
-    if result["violations"]:
-        broken = ", ".join(f"{count} x {promise}" for promise, count in result["violations"].items())
+    _broken(result["violations"])
+
+
+def _in_all_orders(scenes: Sequence[str], deviations: int, *, as_json: bool) -> None:
+    """Explore scenes, and tell what went wrong in which order."""
+
+    def told(one: Explored) -> None:
+        click.echo(bottle_words.progress(one.scene, one.orders, one.seconds), err=True)
+
+    found = [explored(scene, deviations, told) for scene in scenes]
+    if as_json:
+        click.echo(orjson.dumps(msgspec.to_builtins(found), option=orjson.OPT_INDENT_2))
+    else:
+        Console().print(orders_table(found))
+    _broken(sum((one.violations for one in found), Counter[str]()))
+
+
+def _in_one_order(scene: str, order: str, trace: TextIO | None, *, as_json: bool) -> None:
+    """Run one scene in one order, and tell what happened."""
+    if scene == ALL:
+        raise BadInput(bottle_words.ONE_SCENE)
+    stage = run_scene(scene, parsed(order), trace=trace is not None)
+    result = stage.to_dict()
+    if trace is not None:
+        trace.write(as_log(stage.lines))
+    if as_json:
+        click.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    else:
+        Console().print(order_table(result))
+    _broken(result["violations"])
+
+
+def _broken(violations: Mapping[str, int]) -> None:
+    """Raise Unavailable if promises were broken."""
+    if violations:
+        broken = ", ".join(f"{count} x {promise}" for promise, count in violations.items())
         raise Unavailable(words.promises_broken(broken))
 
 
@@ -200,6 +272,4 @@ def _in_a_bottle(
         found = shrunk(settings, next(iter(result["violations"])), lambda smaller: click.echo(smaller, err=True))
         click.echo(msgspec.yaml.encode(found.faults).decode())
         click.echo(bottle_words.smaller(command_of(found, faults, found.seconds)))
-    if result["violations"]:
-        broken = ", ".join(f"{count} x {promise}" for promise, count in result["violations"].items())
-        raise Unavailable(words.promises_broken(broken))
+    _broken(result["violations"])

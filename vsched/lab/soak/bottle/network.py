@@ -85,6 +85,8 @@ class Network:
         self._waiting: list[asyncio.Future[None]] = []
         self.on_arrival: Handlers[[End, End, Iterable[bytes | None]]] = Handlers()
         """Called with all that arrives."""
+        self.on_write: Handlers[[End, bytes]] = Handlers()
+        """Called before each write; who kills the process of the end meanwhile prevents it."""
         self.ends: dict[End, None] = {}
         """Of all open connections."""
 
@@ -196,6 +198,9 @@ class End(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._closing or not data:
+            return
+        self._network.on_write(self, bytes(data))
+        if self.is_closing():
             return
         self._on_the_way.append(bytes(data))
         self._bytes += len(data)

@@ -124,7 +124,13 @@ class Process:
         return self.alive and not self._pauses
 
 
+def process_of(step: asyncio.Handle) -> Process | None:
+    """Whose step it is; None for the bottle's own."""
+    found: Process | None = step._context.get(_PROCESS)  # type: ignore[attr-defined]
+    return found
+
+
 def takes(step: asyncio.Handle) -> bool:
     """Whether a step is taken now."""
-    process = step._context.get(_PROCESS)  # type: ignore[attr-defined]
+    process = process_of(step)
     return process is None or process.takes(step)

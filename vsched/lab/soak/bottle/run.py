@@ -90,10 +90,10 @@ class TimedViolations(Violations):
 class Bottle:
     """A cluster in a bottle, and what happened in it."""
 
-    def __init__(self, settings: BottleSettings) -> None:
+    def __init__(self, settings: BottleSettings, loop: BottleLoop | None = None) -> None:
         self._settings = settings
         self._random = Random(settings.seed)
-        self.loop = BottleLoop(self._new_random())
+        self.loop = loop or BottleLoop(self._new_random())
         self.loop.network.on_arrival.add(self._arrived)
         self.violations = TimedViolations(self.loop)
         self.lines: deque[Line] = deque(maxlen=None if settings.trace else LINES_KEPT)

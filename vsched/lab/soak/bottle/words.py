@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 NOTHING_PLANNED = "nothing is planned any more: whoever waits would wait for ever"
 DAEMON_DIED = "daemon died"
 ERROR_IN_LOG = "error in a log"
@@ -12,6 +14,14 @@ VIRTUAL_SECONDS = "virtual seconds"
 PODS = "pods created, bound, finished"
 STARTS = "starts of daemons"
 DIGEST = "digest of the log"
+ONLY_ORDERS = "--order: of which scene? (expected --orders with it)"
+ONE_SCENE = "--order: of one scene (expected its name with --orders)"
+NO_OTHER_FLAGS = (
+    "--orders: expected none of --virtual, --faults, --kill-every, --kills, --shards, --claims and --ask with it"
+)
+COLUMNS = ("scene", "deviations", "orders", "seconds", "broken")
+NOT_AT_REST = "not at rest"
+NEVER = "what must never be"
 ONLY_VIRTUAL = "--hours, --until, --trace, --shrink: only on virtual time (expected --virtual with them)"
 NOT_VIRTUAL = "--virtual: expected none of --kill-every, --kills, --claims, --ask and --keep with it"
 NOTHING_TO_SHRINK = "--shrink: no promise was broken in this run (expected a seed with which one is)"
@@ -48,3 +58,57 @@ def command(seed: int, minutes: float, nodes: int, daemons: int, pods: float, mo
         f"vsched soak --virtual --seed {seed} --minutes {minutes:g} --nodes {nodes} --daemons {daemons} "
         f"--pods-per-minute {pods:g}{more} --until {until:.3f}s --trace trace.log"
     )
+
+
+def holds(node: str, cpus: int, room: int) -> str:
+    """A node with more than fits on it."""
+    return f"{node} holds {cpus} of {room} cpus"
+
+
+def says(group: str, phase: object, placed: int, minimum: int) -> str:
+    """The status of a PodGroup is not true."""
+    return f"PodGroup {group} is {phase}, with {placed} of at least {minimum} pods placed"
+
+
+def bad_order(part: str) -> str:
+    """A part of an order that is none."""
+    return f"--order: {part!r}: expected POINT:WHAT, as in 17:late,40:kill"
+
+
+def progress(scene: str, orders: int, seconds: float) -> str:
+    """How far the exploration of a scene has come."""
+    return f"{scene}: {orders:,} orders, {seconds:.0f} s"
+
+
+def order_command(scene: str, order: str) -> str:
+    """A scene in one order, with all that is sent."""
+    return f"vsched soak --orders {scene} --order '{order}' --trace trace.log"
+
+
+# -- scenes ------------------------------------------------------------------------------------------------------------
+
+
+def waits(name: str) -> str:
+    return f"{name} waits"
+
+
+def is_left(kind: str, name: str) -> str:
+    return f"{kind} {name} is left"
+
+
+def placed(pods: Iterable[str]) -> str:
+    """Other pods than should be."""
+    return f"placed: {', '.join(pods) or 'none'}"
+
+
+def one_was_enough(evicted: Iterable[str]) -> str:
+    return f"{', '.join(evicted)} were evicted, one was enough"
+
+
+def restarted(state: object, retries: object) -> str:
+    """A vcjob that should have restarted once."""
+    return f"vcjob old: {state}, retries {retries}"
+
+
+def over_capability(queue: str) -> str:
+    return f"queue {queue} holds more than its capability"
