@@ -207,8 +207,11 @@ def test_the_command_explores_a_scene_and_runs_one_order(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--orders budget --virtual", words.NO_OTHER_FLAGS),
-        ("--order 3:late", words.ONLY_ORDERS),
+        ("--orders budget --virtual", words.no_effect("--virtual", words.WITH_ORDERS)),
+        ("--orders budget --order 3:late --deviations 2", words.no_effect("--deviations", words.WITH_ORDER)),
+        ("--order 3:late", words.no_effect("--order", words.OTHERWISE)),
+        ("--virtual --keep logs", words.no_effect("--keep", words.WITH_VIRTUAL)),
+        ("--hours 2", words.no_effect("--hours", words.OTHERWISE)),
         ("--orders all --order 3:late", words.ONE_SCENE),
         ("--orders budget --order 3", words.bad_order("3")),
     ],

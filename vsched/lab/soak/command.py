@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +13,7 @@ from typing import TextIO
 import click
 import msgspec
 import orjson
+from click.core import ParameterSource
 from rich.console import Console
 
 from vsched.cli.flags.values import SHARE, Period
@@ -63,8 +64,21 @@ daemons check as many as time allows).
 
 ALL = "all"
 """All scenes."""
+BOTH = frozenset({"minutes", "nodes", "pods_per_minute", "seed", "faults", "daemons", "shards"})
+REAL = frozenset({"kill_every", "kills", "signal_name", "lease_seconds", "claims", "asked", "keep"})
+VIRTUAL = frozenset({"virtual", "hours", "until", "trace", "shrink", "verify"})
+"""The flags of each way to run."""
 FULLEST = 0.85
 """The part of the cluster that the work may use on average, so that there is always room."""
+
+
+def _refuse_others(mode: str, names: Set[str]) -> None:
+    """Refuse flags that would change nothing."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        if name not in {*names, "as_json"} and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise BadInput(bottle_words.no_effect(option.opts[0], mode))
 
 
 @contextmanager
@@ -147,28 +161,17 @@ def command(
 ) -> None:
     """Run work for long while requests fail and daemons are killed, and check every guarantee."""
     if orders is not None:
-        if (
-            virtual
-            or faults is not None
-            or kill_every is not None
-            or kills is not None
-            or shards > 1
-            or claims
-            or asked
-        ):
-            raise BadInput(bottle_words.NO_OTHER_FLAGS)
         if order is not None:
+            _refuse_others(bottle_words.WITH_ORDER, {"orders", "order", "trace"})
             _in_one_order(orders, order, trace, as_json=as_json)
         else:
+            _refuse_others(bottle_words.WITH_ORDERS, {"orders", "deviations"})
             _in_all_orders(tuple(SCENES) if orders == ALL else (orders,), deviations, as_json=as_json)
         return
-    if order is not None:
-        raise BadInput(bottle_words.ONLY_ORDERS)
     if shards > 1 and daemons == 1:
         raise BadInput(words.ONE_DECIDES)
     if virtual:
-        if kill_every is not None or kills is not None or claims or asked or keep is not None:
-            raise BadInput(bottle_words.NOT_VIRTUAL)
+        _refuse_others(bottle_words.WITH_VIRTUAL, VIRTUAL | BOTH)
         found = BottleSettings(
             seed=seed,
             seconds=60.0 * minutes if hours is None else 3600.0 * hours,
@@ -183,8 +186,7 @@ def command(
         )
         _in_a_bottle(found, faults, trace, shrink=shrink, as_json=as_json)
         return
-    if hours is not None or until is not None or trace is not None or shrink:
-        raise BadInput(bottle_words.ONLY_VIRTUAL)
+    _refuse_others(bottle_words.OTHERWISE, REAL | BOTH)
     if kills is not None and kill_every is None:
         raise BadInput(words.NOTHING_KILLED)
     used, room = cpus_used(pods_per_minute), FULLEST * nodes * NODE_CPUS

@@ -91,7 +91,7 @@ class Process:
     async def bury(self) -> None:
         """Have all that a killed process has left end, which nobody hears of: it would be kept for ever."""
         self.buried = True
-        self.go_on()
+        self._loop.call_soon(self.go_on)  # not within this step: those are steps of other tasks
         for _ in range(BURIAL_TIMES):
             left = [task for task in self._tasks.values() if not task.done()]
             for task in left:

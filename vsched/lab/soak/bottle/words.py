@@ -14,16 +14,12 @@ VIRTUAL_SECONDS = "virtual seconds"
 PODS = "pods created, bound, finished"
 STARTS = "starts of daemons"
 DIGEST = "digest of the log"
-ONLY_ORDERS = "--order: of which scene? (expected --orders with it)"
+WITH_VIRTUAL, WITH_ORDERS, WITH_ORDER = "with --virtual", "with --orders", "with --order"
+OTHERWISE = "without --virtual or --orders"
 ONE_SCENE = "--order: of one scene (expected its name with --orders)"
-NO_OTHER_FLAGS = (
-    "--orders: expected none of --virtual, --faults, --kill-every, --kills, --shards, --claims and --ask with it"
-)
 COLUMNS = ("scene", "deviations", "orders", "seconds", "broken")
 NOT_AT_REST = "not at rest"
 NEVER = "what must never be"
-ONLY_VIRTUAL = "--hours, --until, --trace, --shrink: only on virtual time (expected --virtual with them)"
-NOT_VIRTUAL = "--virtual: expected none of --kill-every, --kills, --claims, --ask and --keep with it"
 NOTHING_TO_SHRINK = "--shrink: no promise was broken in this run (expected a seed with which one is)"
 
 
@@ -35,6 +31,11 @@ def node_refused(node: str) -> str:
 def pod_refused(reason: str) -> str:
     """What a kubelet says of a pod that it does not run."""
     return f"Pod was rejected: {reason}"
+
+
+def no_effect(flag: str, mode: str) -> str:
+    """A flag that would change nothing."""
+    return f"{flag}: has no effect {mode} (expected without it)"
 
 
 def broken(promise: str, count: int) -> str:
