@@ -95,7 +95,7 @@ def test_nothing_asks_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "listen", None)
     monkeypatch.setattr(threading.Thread, "start", None)
 
-    found = Bottle(settings_of(3)).run()
+    found = Bottle(settings_of(4)).run()
 
     assert found["told"] == {}
 
