@@ -179,7 +179,7 @@ class PodRules:
             counters += self._attracting_counters(shape, affinity)
         if pod_class.counts_itself:
             counters += self._spread_counters(shape, pod_class)
-        for pods in (self._pods, self._evicted):
+        for pods in (self._pods, self._evicted) if self._evicted.moves else (self._pods,):
             if self._ports and shape.ports:
                 counters += self._port_counters(shape, pods)
             if affinity is not None and affinity.anti_required:
