@@ -6,6 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import click
+from click.core import ParameterSource
+
 C = TypeVar("C", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
 """What ``click.option`` returns."""
@@ -37,3 +40,13 @@ def options_as_one(name: str, kind: Any, *added: Decorator) -> Callable[[C], C]:
         return made
 
     return add
+
+
+def typed_flags() -> dict[str, str]:
+    """What is on the command line of the command that runs, as it is written, by name of the parameter."""
+    context = click.get_current_context()
+    return {
+        option.name: option.opts[0]
+        for option in context.command.params
+        if option.name and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    }

@@ -12,6 +12,7 @@ from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.job import words
+from vsched.cli.options import typed_flags
 from vsched.cli.show.output import Output, output_flags, say
 from vsched.errors import VschedError
 from vsched.model.pods.status import Phase
@@ -201,8 +202,9 @@ def run(
     if (filename is None) == (name is None):
         raise click.UsageError("give -f FILE or --name NAME")
     if filename is not None:
-        alone, typed_in = ("filename", "namespace", "kubeconfig", "context"), click.core.ParameterSource.COMMANDLINE
-        typed = [one for one in context.params if one not in alone and context.get_parameter_source(one) is typed_in]
+        alone = ("filename", "namespace", "kubeconfig", "context")
+        given_too = typed_flags()
+        typed = [one for one in context.params if one in given_too and one not in alone]
         if typed:
             flags = ", ".join("--min" if one == "minimum" else f"--{one}" for one in typed)
             raise click.UsageError(words.not_with_file(flags))

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 import numpy as np
-from click.core import ParameterSource
 from rich.table import Table
 
+from vsched.cli.options import typed_flags
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
@@ -349,7 +349,7 @@ def command(
         raise click.UsageError(words.OUT_WITHOUT_GROW)
     numbers |= {name: one_size(name, numbers[name]) for name in ("nodes", "pods")}
     if suites:
-        _refuse_others(context)
+        _refuse_others()
         measure_suite(suites, workloads, labels, config, live=live, as_json=as_json)
         return
     if workloads or labels or live:
@@ -391,13 +391,12 @@ def command(
     print_result(result, as_json, lambda result: [as_table(result)])
 
 
-def _refuse_others(context: click.Context) -> None:
+def _refuse_others() -> None:
     """Refuse options that say what the files of a suite say themselves."""
     own = ("suites", "workloads", "labels", "live", "config", "as_json")
-    for option in context.command.params:
-        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if given and option.name not in own:
-            raise click.UsageError(words.not_with_suite(option.opts[0]))
+    for name, flag in typed_flags().items():
+        if name not in own:
+            raise click.UsageError(words.not_with_suite(flag))
 
 
 def _arguments(config: str | None, numbers: dict[str, Any]) -> list[str]:

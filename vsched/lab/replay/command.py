@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
+from vsched.cli.options import typed_flags
 from vsched.cli.replay.command import EPILOG as EPILOG_OF_RECORDINGS
 from vsched.cli.replay.command import HELP, recording_options, replay_recording
 from vsched.cli.show.output import Output
@@ -96,6 +96,5 @@ def _replay_kueue(kueue: Path, files: tuple[Path, ...], output: Output, asked: d
 
 def _given(names: Iterable[str]) -> str:
     """The flags among these that are on the command line, as they are written."""
-    context = click.get_current_context()
-    wanted = {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
-    return ", ".join(flag.opts[0] for flag in context.command.params if flag.name in wanted)
+    wanted = {*names}
+    return ", ".join(flag for name, flag in typed_flags().items() if name in wanted)

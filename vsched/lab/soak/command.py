@@ -13,10 +13,10 @@ from typing import TextIO
 import click
 import msgspec
 import orjson
-from click.core import ParameterSource
 from rich.console import Console
 
 from vsched.cli.flags.values import SHARE, Period
+from vsched.cli.options import typed_flags
 from vsched.errors import BadInput, Unavailable
 from vsched.lab.soak import words
 from vsched.lab.soak.bottle import words as bottle_words
@@ -74,11 +74,9 @@ FULLEST = 0.85
 
 def _refuse_others(mode: str, names: Set[str]) -> None:
     """Refuse flags that would change nothing."""
-    context = click.get_current_context()
-    for option in context.command.params:
-        name = option.name or ""
-        if name not in {*names, "as_json"} and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise BadInput(bottle_words.no_effect(option.opts[0], mode))
+    for name, flag in typed_flags().items():
+        if name not in {*names, "as_json"}:
+            raise BadInput(bottle_words.no_effect(flag, mode))
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
+from vsched.cli.options import typed_flags
 from vsched.lab.bench.grow.run import Growth, measure_growth
 from vsched.lab.bench.words import grow as words
 
@@ -72,13 +72,10 @@ def one_size(name: str, sizes: tuple[int, ...]) -> int:
 def grow_from(context: click.Context, out: Path | None, *, as_json: bool) -> None:
     """Measure what the command line asks for; raises UsageError for options that say nothing here."""
     given = {**DEFAULTS}
-    for option in context.command.params:
-        name = option.name or ""
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
+    for name, flag in typed_flags().items():
         if name in DEFAULTS:
             given[name] = context.params[name]
         elif name not in ("grow", "out", "as_json"):
-            raise click.UsageError(words.not_with_grow(option.opts[0]))
+            raise click.UsageError(words.not_with_grow(flag))
     draws = out is not None and find_spec("matplotlib") is not None
     measure_growth(Growth(**given, out=out, draws=draws), as_json=as_json)
