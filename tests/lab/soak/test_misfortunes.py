@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from vsched.lab.soak.bottle.faults import (
@@ -20,7 +21,8 @@ EVERY, LASTS = 5.0, 4.0
 
 
 def bottle_of(faults: BottleFaults, **more: float) -> Bottle:
-    return Bottle(BottleSettings(seed=5, nodes=2, daemons=2, faults=faults, **{"seconds": 30.0, **more}))  # type: ignore[arg-type]
+    usual = BottleSettings(seed=5, seconds=30.0, nodes=2, daemons=2, faults=faults)
+    return Bottle(msgspec.structs.replace(usual, **more))
 
 
 def told(bottle: Bottle, kind: str) -> list[str]:

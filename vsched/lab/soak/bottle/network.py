@@ -199,11 +199,12 @@ class End(asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._closing or not data:
             return
-        self._network.on_write(self, bytes(data))
+        piece = bytes(data)
+        self._network.on_write(self, piece)
         if self.is_closing():
             return
-        self._on_the_way.append(bytes(data))
-        self._bytes += len(data)
+        self._on_the_way.append(piece)
+        self._bytes += len(piece)
         self.carry_on()
         if self._bytes > _HIGH and not self._presses:
             self._presses = True

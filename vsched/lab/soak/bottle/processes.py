@@ -126,8 +126,7 @@ class Process:
 
 def process_of(step: asyncio.Handle) -> Process | None:
     """Whose step it is; None for the bottle's own."""
-    found: Process | None = step._context.get(_PROCESS)  # type: ignore[attr-defined]
-    return found
+    return process_in(step._context)  # type: ignore[attr-defined]
 
 
 def takes(step: asyncio.Handle) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from hashlib import sha256
 from random import Random
@@ -184,16 +184,13 @@ class Bottle:
     async def _main(self) -> None:
         settings, over = self._settings, asyncio.Event()
         self.injector = injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=DAEMONS))
-        ready: asyncio.Future[Cluster] = self.loop.create_future()
         process = self._process(SERVER)
         self.misfortunes = misfortunes = Misfortunes(settings.faults, self._new_random(), process)
         misfortunes.on_fault.add(lambda kind, name: self._say("", f"{kind} {name}"))
-        server = process.start(self._serve(injector, ready, over))
-        await asyncio.wait((server, ready), return_when=asyncio.FIRST_COMPLETED)
-        if server.done():
-            server.result()
-        cluster = ready.result()
-        url = cluster.url
+        gate, seed = misfortunes.gate, self._random.getrandbits(32)
+        cluster, server = await self._served(
+            lambda: Cluster(settings.nodes, faults=injector, gate=gate, seed=seed), process, over
+        )
         options = Options(
             listen_address="",
             healthz_address="",
@@ -202,7 +199,7 @@ class Bottle:
             shards=settings.shards,
         )
         self.daemons = [
-            BottleDaemon(f"daemon-{number}", url, options, self._process, self.violations)
+            BottleDaemon(f"daemon-{number}", cluster.url, options, self._process, self.violations)
             for number in range(1, settings.daemons + 1)
         ]
         running = [self.loop.create_task(daemon.run()) for daemon in self.daemons]
@@ -211,9 +208,32 @@ class Bottle:
         await self._watched([users, server, *running])
         over.set()
         misfortunes.end()
-        for task in running:
+        await self._ended(self.daemons, running, server)
+
+    async def _served(
+        self, make: Callable[[], Cluster], process: Process, over: asyncio.Event
+    ) -> tuple[Cluster, asyncio.Task[None]]:
+        """The cluster once it is there, and the task in which its process makes it and serves it until ``over``."""
+        ready: asyncio.Future[Cluster] = self.loop.create_future()
+
+        async def serve() -> None:
+            async with make() as cluster:
+                ready.set_result(cluster)
+                await over.wait()
+
+        server = process.start(serve())
+        await asyncio.wait((server, ready), return_when=asyncio.FIRST_COMPLETED)
+        if server.done():
+            server.result()
+        return ready.result(), server
+
+    async def _ended(
+        self, daemons: Iterable[BottleDaemon], tasks: Iterable[asyncio.Task[None]], server: asyncio.Task[None]
+    ) -> None:
+        """End what still runs, the server as the last; note the steps that failed."""
+        for task in tasks:
             task.cancel()
-        for daemon in self.daemons:
+        for daemon in daemons:
             daemon.kill()
         await server
         for failure in self.loop.failures:
@@ -226,12 +246,6 @@ class Bottle:
         done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
-
-    async def _serve(self, injector: FaultInjector, ready: asyncio.Future[Cluster], over: asyncio.Event) -> None:
-        seed, gate = self._random.getrandbits(32), self.misfortunes.gate
-        async with Cluster(self._settings.nodes, faults=injector, gate=gate, seed=seed) as cluster:
-            ready.set_result(cluster)
-            await over.wait()
 
     async def _use(self, cluster: Cluster, injector: FaultInjector) -> None:
         """Users create work for so long; then nothing goes wrong any more, and all that fits has to run."""

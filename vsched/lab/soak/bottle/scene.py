@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar
 
-import structlog
-
 from vsched.apimachinery.manifests.node_pools import PoolDescription
+from vsched.apimachinery.meta.objects import is_deleting, is_finished
 from vsched.daemon.app import Daemon, DaemonSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
@@ -22,7 +22,7 @@ from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.faults import SERVER
 from vsched.lab.soak.bottle.network import End
 from vsched.lab.soak.bottle.orders import Deviation, Order, OrderedLoop, as_text
-from vsched.lab.soak.bottle.processes import Process, current
+from vsched.lab.soak.bottle.processes import Process
 from vsched.lab.soak.bottle.run import Bottle, BottleSettings
 from vsched.lab.soak.claims import for_nobody, key_of, wrong
 from vsched.settings.installed import registry
@@ -39,7 +39,6 @@ KILL, STOP = "kill", "stop"
 """A daemon is killed, or told to stop, just before it writes; what it has sent arrives."""
 PODS, CLAIMS, DISKS = "pods", "resource.k8s.io/resourceclaims", "persistentvolumeclaims"
 GROUPS = "scheduling.volcano.sh/podgroups"
-FINISHED = ("Succeeded", "Failed")
 WRITES = (b"POST ", b"PUT ", b"PATCH ", b"DELETE ")
 LOOK_SECONDS = 0.1
 QUIET_SECONDS = 2.5
@@ -89,7 +88,7 @@ class SceneDaemon(BottleDaemon):
         return self._ready is not None
 
 
-class Scene:
+class Scene(ABC):
     """A small scene: what is there, what happens, and what has to hold at its end."""
 
     name: ClassVar[str]
@@ -107,21 +106,21 @@ class Scene:
         """Of the daemons."""
         return Options(listen_address="", healthz_address="", verify=1.0, history=False, leader_elect=self.daemons > 1)
 
+    @abstractmethod
     def nodes(self) -> Sequence[Obj]:
         """The nodes at the beginning."""
-        raise NotImplementedError
 
     def objects(self) -> Sequence[Obj]:
         """What is there besides."""
         return ()
 
+    @abstractmethod
     async def play(self, stage: SceneRun) -> None:
         """What users do."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unsettled(self, stage: SceneRun) -> Iterator[str]:
         """What is not yet as it has to be at the end."""
-        raise NotImplementedError
 
     def broken(self, stage: SceneRun) -> Iterator[str]:
         """What must not be, not even for a moment."""
@@ -196,52 +195,30 @@ class SceneRun(Bottle):
             assert daemon.daemon is not None, "it writes"
             daemon.daemon.stop()
 
-    def _hear(self, _: object, level: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:
-        process = current()
-        if process is not None and not process.alive:
-            raise structlog.DropEvent
-        return super()._hear(_, level, record)
-
     # -- what is in it
 
     async def _main(self) -> None:
-        over = asyncio.Event()
-        ready: asyncio.Future[Cluster] = self.loop.create_future()
-        server_process = self._process(SERVER)
-        server = server_process.start(self._serve_scene(ready, over))
-        await asyncio.wait((server, ready), return_when=asyncio.FIRST_COMPLETED)
-        if server.done():
-            server.result()
-        cluster = ready.result()
+        scene, over, process = self._scene, asyncio.Event(), self._process(SERVER)
+        settings = ClusterSettings(controllers=ControllerSettings(pods=PodTimes(termination=0.2)))
+        cluster, server = await self._served(
+            lambda: Cluster(scene.nodes(), manifests=scene.objects(), pools=scene.pools, settings=settings, seed=1),
+            process,
+            over,
+        )
         self.client = cluster.client
-        for number in range(1, self._scene.daemons + 1):
-            made = SceneDaemon(f"daemon-{number}", cluster.url, self._scene.options(), self._process, self.violations)
-            made.policy = self._scene.policy
-            self.casts.append(made)
+        for number in range(1, scene.daemons + 1):
+            daemon = SceneDaemon(f"daemon-{number}", cluster.url, scene.options(), self._process, self.violations)
+            daemon.policy = scene.policy
+            self.casts.append(daemon)
         running = [self.loop.create_task(each.run()) for each in self.casts]
-        playing = server_process.start(self._play())
-        watching = server_process.start(self._look_on())
+        playing = process.start(self._play())
+        watching = process.start(self._look_on())
         done, _ = await asyncio.wait((playing, watching, server, *running), return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
         self.loop.finish()
         over.set()
-        for each in (*running, watching):
-            each.cancel()
-        for daemon in self.casts:
-            daemon.kill()
-        await server
-        for failure in self.loop.failures:
-            self.violations.add(words.STEP_FAILED, f"{failure.get('message')}: {failure.get('exception')!r}")
-
-    async def _serve_scene(self, ready: asyncio.Future[Cluster], over: asyncio.Event) -> None:
-        scene, times = self._scene, PodTimes(termination=0.2)
-        settings = ClusterSettings(controllers=ControllerSettings(pods=times))
-        async with Cluster(
-            scene.nodes(), manifests=scene.objects(), pools=scene.pools, settings=settings, seed=1
-        ) as cluster:
-            ready.set_result(cluster)
-            await over.wait()
+        await self._ended(self.casts, (*running, watching), server)
 
     async def _play(self) -> None:
         await self.until(lambda: all(each.is_ready for each in self.casts))
@@ -323,7 +300,7 @@ class SceneRun(Bottle):
     def _overfull(self) -> None:
         used: dict[str, int] = {}
         for pod in self.client.list(PODS):
-            if (node := pod["spec"].get("nodeName")) and pod["status"].get("phase") not in FINISHED:
+            if (node := pod["spec"].get("nodeName")) and not is_finished(pod):
                 used[node] = used.get(node, 0) + cpus_of(pod)
         for name, cpus in used.items():
             node_found = self.client.get("nodes", "", name)
@@ -350,8 +327,7 @@ def cpus_of(pod: Obj) -> int:
 
 def _stays(pod: Obj) -> bool:
     """Whether a pod has a node, and keeps it."""
-    phase = (pod.get("status") or {}).get("phase")
-    return bool(pod["spec"].get("nodeName")) and "deletionTimestamp" not in pod["metadata"] and phase not in FINISHED
+    return bool(pod["spec"].get("nodeName")) and not is_deleting(pod) and not is_finished(pod)
 
 
 def _partial(pods: Sequence[Obj], groups: Sequence[Obj]) -> Iterator[str]:
