@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 HERE = Path(__file__).parent
 IMPORT = re.compile(r"^\s*from tests\.([\w.]+) import (\(?[\w, ]*)", re.MULTILINE)
@@ -28,15 +31,6 @@ OF_THE_WIRE |= {"Queue", "StorageClass", "Allocation", "ResourceQuota"}
 """Kinds of Kubernetes and Volcano: as the wire has them, and as the model has them or a plugin is called."""
 
 
-def test_one_name_is_one_type() -> None:
-    classes: dict[str, list[str]] = {}
-    for path in sorted((HERE.parent / "vsched").rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                classes.setdefault(node.name, []).append(str(path.relative_to(HERE.parent)))
-    assert {name: paths for name, paths in classes.items() if len(paths) > 1 and name not in OF_THE_WIRE} == {}
-
-
 SETS_HANDLER = re.compile(r"\s+([\w.]+)\.on_\w+ = ")
 MOST_METHODS = 25
 MOST_PARAMETERS = 8
@@ -44,51 +38,76 @@ WIDE = {"ClusterEditor", "EditableMirror", "PluginDecisions", "PluginSet"}
 """A cluster on paper with its edits, and what the engine asks of plugins: still one class, as a file was split."""
 LONG = {"Cluster", "JobStart", "NodeSelection", "NodeTable", "_Round", "_Search"}
 """The embedded cluster, and tables and searches of arrays."""
-Classes = dict[str, ast.ClassDef]
 
 
-def all_classes() -> list[ast.ClassDef]:
-    return [
-        node
-        for path in sorted((HERE.parent / "vsched").rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
-    ]
+class Kind(NamedTuple):
+    """A class of the package, as far as these tests ask."""
+
+    name: str
+    path: str
+    bases: list[str]
+    methods: list[str]
+    parameters: int
+    """Of its constructor."""
+    is_inner: bool
 
 
-def methods_of(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+Kinds = dict[str, Kind]
 
 
-def public_methods(node: ast.ClassDef, classes: Classes) -> set[str]:
-    """With those that it inherits, but for extension points: a plugin has those of the engine."""
-    found = {one.name for one in methods_of(node) if not one.name.startswith("_")}
-    for base in node.bases:
-        name = ast.unparse(base).partition("[")[0].rpartition(".")[2]
-        if name in classes and name != node.name and not points(classes[name], classes):
-            found |= public_methods(classes[name], classes)
+@pytest.fixture(scope="module")
+def all_kinds() -> list[Kind]:
+    """All of the package: to read them takes some seconds."""
+    found = []
+    for path in sorted((HERE.parent / "vsched").rglob("*.py")):
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        at_the_top = set(module.body)
+        found += [
+            _kind(node, str(path.relative_to(HERE.parent)), is_inner=node not in at_the_top)
+            for node in ast.walk(module)
+            if isinstance(node, ast.ClassDef)
+        ]
     return found
 
 
-def points(node: ast.ClassDef, classes: Classes) -> bool:
+def _kind(node: ast.ClassDef, path: str, *, is_inner: bool) -> Kind:
+    methods = {one.name: one.args for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+    init = methods.get("__init__")
+    parameters = len(init.args) + len(init.kwonlyargs) - 1 if init else 0
+    bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
+    return Kind(node.name, path, bases, list(methods), parameters, is_inner)
+
+
+def public_methods(kind: Kind, kinds: Kinds) -> set[str]:
+    """With those that it inherits, but for extension points: a plugin has those of the engine."""
+    found = {name for name in kind.methods if not name.startswith("_")}
+    for name in (base.rpartition(".")[2] for base in kind.bases):
+        if name in kinds and name != kind.name and not points(kinds[name], kinds):
+            found |= public_methods(kinds[name], kinds)
+    return found
+
+
+def points(kind: Kind, kinds: Kinds) -> bool:
     """Whether a class is an extension point, or a plugin."""
-    names = [ast.unparse(base).partition("[")[0] for base in node.bases]
-    return node.name in ("Point", "Levers") or any(name in classes and points(classes[name], classes) for name in names)
+    return kind.name in ("Point", "Levers") or any(base in kinds and points(kinds[base], kinds) for base in kind.bases)
 
 
-def test_no_class_has_more_public_methods_than_one_can_keep_in_mind() -> None:
-    classes = {node.name: node for node in all_classes()}
-    wide = {name for name, node in classes.items() if len(public_methods(node, classes)) > MOST_METHODS}
-    assert wide == WIDE
+def test_one_name_is_one_type(all_kinds: list[Kind]) -> None:
+    paths: dict[str, list[str]] = {}
+    for kind in all_kinds:
+        if not kind.is_inner and not kind.name.startswith("_"):
+            paths.setdefault(kind.name, []).append(kind.path)
+    assert {name: found for name, found in paths.items() if len(found) > 1 and name not in OF_THE_WIRE} == {}
 
 
-def test_no_constructor_takes_more_parameters_than_one_can_keep_in_mind() -> None:
+def test_no_class_has_more_public_methods_than_one_can_keep_in_mind(all_kinds: list[Kind]) -> None:
+    kinds = {kind.name: kind for kind in all_kinds}
+    assert {name for name, kind in kinds.items() if len(public_methods(kind, kinds)) > MOST_METHODS} == WIDE
+
+
+def test_no_constructor_takes_more_parameters_than_one_can_keep_in_mind(all_kinds: list[Kind]) -> None:
     """Records (dataclasses, NamedTuples and Structs) name their fields where they are made: they may have more."""
-    inits = (
-        (node.name, method.args) for node in all_classes() for method in methods_of(node) if method.name == "__init__"
-    )
-    long = {name for name, args in inits if len(args.args) + len(args.kwonlyargs) - 1 > MOST_PARAMETERS}
-    assert long == LONG
+    assert {kind.name for kind in all_kinds if kind.parameters > MOST_PARAMETERS} == LONG
 
 
 def test_nobody_sets_the_handler_of_another_part() -> None:

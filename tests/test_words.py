@@ -76,8 +76,8 @@ TABLES = [
 """Tests that are there to write sentences out."""
 
 
-def test_tests_name_sentences_by_their_functions() -> None:
-    known = templates(PACKAGE)
+def test_tests_name_sentences_by_their_functions(written: list[Sentence]) -> None:
+    known = templates(written)
     paths = [path for room in ROOMS for path in sorted((TESTS / room).rglob("*.py"))]
     paths += sorted(TESTS.glob("*.py"))
     tables = [TESTS / table for table in TABLES]
@@ -91,7 +91,7 @@ def test_a_sentence_that_a_test_writes_out_is_found(tmp_path: Path) -> None:
         'assert said == "the queue q is full"\nassert said == words.full("q")\ncase("x", id="the queue y is full")\n'
         'assert said == f"the queue {name} is full"\nassert "queue q" in said, "the queue z is full"\n'
     )
-    found = spelt_out(tmp_path / "test_it.py", templates(tmp_path))
+    found = spelt_out(tmp_path / "test_it.py", templates(sentences(tmp_path)))
     assert [one.line for one in found] == [1, 4]
 
 

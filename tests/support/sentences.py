@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,27 +67,40 @@ class Template(NamedTuple):
     form: re.Pattern[str]
 
 
-def templates(folder: Path) -> list[Template]:
-    """The sentences of the modules of words in a folder that have words enough of their own to be recognized."""
+class Templates:
+    """Sentences of modules of words, found by a word that each of them has whatever is filled in."""
+
+    def __init__(self, known: Iterable[Template]) -> None:
+        self._by_word: dict[str, list[Template]] = {}
+        for one in known:
+            inner = one.longest.split()[1:-1]  # the first word and the last one may be parts of longer ones
+            self._by_word.setdefault(max(inner, key=len, default=""), []).append(one)
+
+    def in_text(self, text: str) -> Iterator[Template]:
+        """Those whose longest part stands in a text."""
+        for word in {"", *text.split()}:
+            yield from (one for one in self._by_word.get(word, ()) if one.longest in text)
+
+
+def templates(said: Iterable[Sentence]) -> Templates:
+    """Those of some sentences that have words enough of their own to be recognized."""
     found = []
-    for one in sentences(folder):
+    for one in said:
         parts = one.text.strip().split("{}")
         if is_said_by_words(one.path) and len(re.findall(r"[A-Za-z]{2,}", " ".join(parts))) >= WORDS_MIN:
             form = re.compile(".+?".join(map(re.escape, parts)) + r"\Z")
             found.append(Template(one, max(parts, key=len), len("".join(parts)), form))
-    return found
+    return Templates(found)
 
 
-def spelt_out(path: Path, known: list[Template]) -> Iterator[Sentence]:
+def spelt_out(path: Path, known: Templates) -> Iterator[Sentence]:
     """The sentences that a test writes out instead of calling their function; names of cases do not count."""
     for line, written, _ in _texts(ast.parse(path.read_text())):
         text = written.strip()
         if len(text.split()) < SPELT_MIN:
             continue
-        for one in known:
-            if one.longest in text and len(text) <= 3 * one.own and one.form.match(text):
-                yield Sentence(str(path), line, text)
-                break
+        if any(len(text) <= 3 * one.own and one.form.match(text) for one in known.in_text(text)):
+            yield Sentence(str(path), line, text)
 
 
 def _texts(module: ast.Module) -> Iterator[tuple[int, str, ast.AST]]:
