@@ -21,7 +21,7 @@ EVERY, LASTS = 5.0, 4.0
 
 
 def bottle_of(faults: BottleFaults, **more: float) -> Bottle:
-    usual = BottleSettings(seed=5, seconds=30.0, nodes=2, daemons=2, faults=faults)
+    usual = BottleSettings(seed=5, seconds=20.0, nodes=2, daemons=2, faults=faults)
     return Bottle(msgspec.structs.replace(usual, **more))
 
 
@@ -43,7 +43,7 @@ def test_faults_of_the_cluster(kind: ClusterFaultKind) -> None:
     bottle = bottle_of(BottleFaults(cluster=(rule,)))
     found = bottle.run()
     assert found["told"] == {}
-    assert found["bound"] > 20
+    assert found["bound"] > 12
     assert told(bottle, kind)
 
 

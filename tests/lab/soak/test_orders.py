@@ -33,7 +33,7 @@ from vsched.lab.soak.bottle.orders import (
 from vsched.lab.soak.bottle.processes import Process
 from vsched.lab.soak.bottle.scenes import SCENES
 
-SAMPLE = 12
+SAMPLE = 5
 """Orders of each scene in a run of the suite, others in each."""
 
 # -- the explorer
