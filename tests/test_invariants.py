@@ -20,12 +20,12 @@ from tests.support.clusters import clusters, seeded
 from tests.support.examples import examples
 from tests.support.kinds import KINDS, Case, case_of
 from tests.support.plans import DEFAULT_POLICY, NOW, decide, manifests, mirror, plan, reading
+from vsched import api
 from vsched.framework.cycle import run_cycle
 from vsched.framework.points.extension import SessionContext
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
 from vsched.model.maps import as_dict
 from vsched.model.memo import Memo, Mode
@@ -121,7 +121,7 @@ def test_invariant_5_what_is_kept_by_row_does_not_outlive_the_rows(case: Case) -
     for text in ("", "node a0 cpu=1", "node b0 cpu=9"):
         for found in manifests(text):
             if found["kind"] == "Node":
-                cache.intake.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(found)))
+                cache.intake.apply("Node", Delta.ADDED, api.decode("Node", orjson.dumps(found)))
         snapshot = cache.snapshot(NOW)
         report = run_cycle(snapshot, case.policy, REGISTRY, memo=memo)
         assert report_bytes(report) == report_bytes(run_cycle(snapshot, case.policy, REGISTRY))

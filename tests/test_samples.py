@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.support.plans import DEFAULT_POLICY, NOW
+from vsched.api.manifests import read
 from vsched.cli import cli
 from vsched.cli.plan.arbitrate import AT_ONCE
 from vsched.cli.plan.live import OUR_NAMES
@@ -25,7 +26,6 @@ from vsched.framework.words import nodes as node_words
 from vsched.kernels.topology.membership import counts, membership
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
-from vsched.mirror.wire.manifests import read
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 

@@ -16,6 +16,7 @@ OURS = re.compile(
 
 ROOMS = [
     "actions",
+    "api",
     "arbitrator",
     "cel",
     "cli",

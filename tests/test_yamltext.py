@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from vsched import words
+from vsched.api.manifests import decode_manifests, read
 from vsched.apimachinery.manifests.documents import read_documents
 from vsched.cli.plan.usage_file import read_usage
 from vsched.errors import BadInput
 from vsched.kube.auth.kubeconfig import read_files
-from vsched.mirror.wire.manifests import decode_manifests, read
 from vsched.yamltext import DEEPEST, KubernetesLoader, is_too_deep, not_yaml
 
 MANY = 300_000

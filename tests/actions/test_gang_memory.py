@@ -12,8 +12,8 @@ from tests.support import devices
 from tests.support.examples import examples
 from tests.support.plans import NOW, Manifest, manifests, mirror, policy_of
 from vsched.actions.gang_memory import OWNER
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.memo import Memo, Mode
 from vsched.settings.built_in import REGISTRY
 

@@ -13,8 +13,8 @@ from tests.support import builders as make
 from tests.support import devices
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW
+from vsched import api
 from vsched.framework.cycle import run_cycle
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.claims.devices import ClaimConsumer
@@ -74,8 +74,8 @@ def objects(nodes: list[tuple[int, int]], gangs: list[Group]) -> list[Fields]:
 def test_groups_start_whole_with_devices_of_their_own(nodes: list[tuple[int, int]], gangs: list[Group]) -> None:
     cache = Mirror(MirrorSettings(frozenset({"volcano"})))
     for fields in objects(nodes, gangs):
-        kind = wire.kind_of(fields.get("apiVersion", ""), fields["kind"])
-        cache.intake.apply(kind, "ADDED", wire.read(kind, msgspec.json.encode(fields)))
+        kind = api.kind_of(fields.get("apiVersion", ""), fields["kind"])
+        cache.intake.apply(kind, "ADDED", api.read(kind, msgspec.json.encode(fields)))
     report = run_cycle(cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)
 
     bound = Counter(bind.job for bind in report.binds)

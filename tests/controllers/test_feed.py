@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from tests.support import builders as make
 from tests.support.feeding import tell_list
+from vsched import api
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.watch.deltas import Delta, PartsSink
-from vsched.mirror import wire
 
 Change = tuple[str, str | None, str | None]
 
 
-def weighing(found: wire.Object) -> str | None:
-    return str(found.spec.weight) if isinstance(found, wire.Queue) else None
+def weighing(found: api.Object) -> str | None:
+    return str(found.spec.weight) if isinstance(found, api.Queue) else None
 
 
-def queue(name: str, weight: int) -> wire.Object:
+def queue(name: str, weight: int) -> api.Object:
     return make.read(make.queue(name, spec={"weight": weight}))
 
 

@@ -10,12 +10,12 @@ from tests.support.fault_proxy import faulty
 from tests.support.queue_commands import COMMANDS, QUEUES, annotations, events, found, order, queue, state, states, wish
 from tests.support.running import PODGROUPS, gang, node, nodes_of, podgroup, queue_status, scheduling
 from tests.support.waiting import until
+from vsched.api.resources import COMMANDS as COMMAND_PATH
 from vsched.controllers import words
 from vsched.controllers.queues import STATE_WISH
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import Invalid
-from vsched.mirror.resources import COMMANDS as COMMAND_PATH
 from vsched.model.queues.queue import CLOSED_BY_PARENT
 from vsched.sim.cluster import Cluster
 

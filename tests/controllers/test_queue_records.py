@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.feeding import tell_list
+from vsched import api
 from vsched.controllers.queue_records import QueueRecords, order_of
 from vsched.controllers.queues import STATE_WISH, QueueState
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
 from vsched.model.jobs.native import NativeQueue, native_key
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN
 
 
 def read(kind: str, name: str, namespace: str = "", annotations: dict[str, str] | None = None, **rest: Any) -> Any:
     metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "annotations": annotations}
-    return wire.read(kind, orjson.dumps({"metadata": metadata, **rest}))
+    return api.read(kind, orjson.dumps({"metadata": metadata, **rest}))
 
 
 def queue(name: str, state: str = OPEN, parent: str = "", **annotations: str) -> Any:

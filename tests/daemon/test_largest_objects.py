@@ -14,6 +14,7 @@ from tests.support.blown_up import LARGEST, blown_up
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
+from vsched import api
 from vsched.clock import FakeClock
 from vsched.controllers.flows.cronjobs import CronJob, decide
 from vsched.controllers.flows.jobflows import FlowRecord
@@ -25,7 +26,6 @@ from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.view import VcjobView
 from vsched.framework.cycle import run_cycle
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.workloads import built_in_table
 from vsched.sim.cluster import Cluster
@@ -39,9 +39,9 @@ CHOSEN = 3
 
 def work(kind: str, data: bytes) -> None:
     """What a daemon does with an object on its event loop, and a session with it in it."""
-    known = kind in wire.KINDS or kind in wire.HEEDED
-    found = wire.read(kind, data) if known else wire.read_workload(kind, data)
-    if kind not in wire.HEEDED:
+    known = kind in api.KINDS or kind in api.HEEDED
+    found = api.read(kind, data) if known else api.read_workload(kind, data)
+    if kind not in api.HEEDED:
         cache = mirror(manifests("node n1 cpu=64"))
         cache.intake.use_workloads(built_in_table())
         cache.intake.apply(kind, "ADDED", found)
@@ -61,7 +61,7 @@ def work(kind: str, data: bytes) -> None:
 
 
 def test_every_kind_that_is_read_is_tried() -> None:
-    assert {*wire.KINDS, *wire.HEEDED} <= LARGEST.keys()
+    assert {*api.KINDS, *api.HEEDED} <= LARGEST.keys()
 
 
 @pytest.mark.parametrize("kind", LARGEST)

@@ -11,13 +11,13 @@ import pytest
 
 from tests.support.running import node
 from tests.support.waiting import until
+from vsched import api
 from vsched.apimachinery.meta.kinds import BUILTIN, KindRegistry
 from vsched.apimachinery.objects.crds import foreign_definitions, kinds_of, shipped_definitions
 from vsched.apimachinery.objects.native_groups import VERSIONS, serve
 from vsched.daemon.watches import FOLLOWED, Use, awaited, reflectors
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.sim.cluster import Cluster
@@ -43,7 +43,7 @@ def test_every_kind_is_followed_where_the_api_server_has_it(kind: str) -> None:
         served.plural,
         served.namespaced,
     )
-    assert (FOLLOWED[kind].use is Use.ARBITRATION) is (kind in wire.ARBITRATED)
+    assert (FOLLOWED[kind].use is Use.ARBITRATION) is (kind in api.ARBITRATED)
 
 
 @contextlib.asynccontextmanager
@@ -51,8 +51,8 @@ async def following(url: str, cache: Mirror) -> AsyncIterator[None]:
     """The mirror follows all that arbitration needs, from the first complete list on."""
     async with ApiClient(Connection(url)) as client:
         found = reflectors(client, cache, {}, lambda _: None, arbitrating=True)
-        assert set(found) == set(wire.KINDS)
-        assert set(reflectors(client, cache, {}, lambda _: None)) == set(wire.KINDS) - wire.ARBITRATED
+        assert set(found) == set(api.KINDS)
+        assert set(reflectors(client, cache, {}, lambda _: None)) == set(api.KINDS) - api.ARBITRATED
         running = [asyncio.create_task(reflector.run()) for reflector in found.values()]
         try:
             await asyncio.gather(*(awaited(kind, reflector).wait() for kind, reflector in found.items()))

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.explained import explained, queue_explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from vsched.api import words as wire_words
 from vsched.explain.edits.others import CreatePriorityClass
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, Whereabouts
@@ -14,7 +15,6 @@ from vsched.framework.words import jobs as jobs_words
 from vsched.framework.words.jobs import no_priority_class
 from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.state import words as state_words
-from vsched.mirror.wire import words as wire_words
 from vsched.settings.built_in import REGISTRY
 
 VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet"

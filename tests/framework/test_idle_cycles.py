@@ -8,9 +8,9 @@ import orjson
 
 from tests.support.keeping import keeping
 from tests.support.plans import DEFAULT_POLICY
+from vsched import api
 from vsched.framework.cycle import run_cycle
 from vsched.lab.bench.world import MirrorFeeder, World, metadata_of
-from vsched.mirror import wire
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
@@ -41,7 +41,7 @@ class Cycles:
             "status": {"phase": "Pending"},
         }
         for kind, found in (("PodGroup", group), ("Pod", pod)):
-            self.feeder.mirror.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+            self.feeder.mirror.intake.apply(kind, "ADDED", api.decode(kind, orjson.dumps(found)))
 
     def run(self) -> CycleReport:
         report = run_cycle(self.feeder.mirror.snapshot(0.0), DEFAULT_POLICY, REGISTRY, memo=self.memo)
@@ -67,7 +67,7 @@ def test_amounts_that_nodes_have_are_another_array_only_where_some_node_has_othe
     cycles.run()
     assert cache.snapshot(0.0).nodes.allocatable is before
     node = {"metadata": {"name": "node-00000"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "9"}}}
-    cache.intake.apply("Node", "MODIFIED", wire.decode("Node", orjson.dumps(node)))
+    cache.intake.apply("Node", "MODIFIED", api.decode("Node", orjson.dumps(node)))
     after = cache.snapshot(0.0).nodes.allocatable
     assert after is not before
     assert (int(before[0, 0]), int(after[0, 0])) == (64_000, 1_000)

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.keeping import keeping
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
+from vsched import api
 from vsched.framework.cycle import run_cycle
 from vsched.framework.nodes.carried import OWNER, CarriedNodes
 from vsched.framework.policy import Policy
 from vsched.framework.unchanged import CycleInputs, is_same, is_timeless, lasting_inputs
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
 from vsched.model.memo import ENTRIES_MAX, Memo, Mode, Unequal
 from vsched.model.nodes.usage import Reading, table_of
@@ -118,7 +118,7 @@ class Changing:
 
     def _apply(self, kind: str, delta: Delta, found: dict[str, Any]) -> None:
         found["metadata"].setdefault("uid", found["metadata"]["name"])
-        self.cache.intake.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
+        self.cache.intake.apply(kind, delta, api.decode(kind, orjson.dumps(found)))
 
     def _objects(self) -> dict[tuple[str, str, str], dict[str, Any]]:
         made = manifests("\n".join(self._lines))

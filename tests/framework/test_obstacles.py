@@ -6,11 +6,11 @@ import pytest
 
 from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_of
 from tests.support.taking import taking
+from vsched import api
+from vsched.api.words import too_many_entries
 from vsched.framework.cycle import run_cycle
 from vsched.framework.words.jobs import no_priority_class, some_wait
-from vsched.mirror import wire
 from vsched.mirror.state.words import priority_of_queue_holds, queue_without_priority
-from vsched.mirror.wire.words import too_many_entries
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
@@ -150,7 +150,7 @@ def test_a_job_goes_on_the_moment_its_class_is_there() -> None:
     cache = mirror(manifests("node n1\njob ns/a pods=1 class=gone"))
     policy = policy_of("priority gang", "predicates")
     before = run_cycle(cache.snapshot(NOW), policy, REGISTRY)
-    cache.intake.apply("PriorityClass", "ADDED", wire.PriorityClass(wire.Metadata("gone"), 5))
+    cache.intake.apply("PriorityClass", "ADDED", api.PriorityClass(api.Metadata("gone"), 5))
     after = run_cycle(cache.snapshot(NOW), policy, REGISTRY)
 
     assert [bind.name for bind in (*before.binds, *after.binds)] == ["a.0"]
@@ -160,7 +160,7 @@ def test_a_job_goes_on_the_moment_its_class_is_there() -> None:
 def test_a_pod_goes_on_the_moment_its_class_is_there() -> None:
     cache = mirror(manifests("node n1\njob ns/a\npods ns/a 1 podClass=gone\npods ns/a 1 podClass=gone gated"))
     before = dict(cache.snapshot(NOW).jobs["ns/a"].pending)
-    cache.intake.apply("PriorityClass", "ADDED", wire.PriorityClass(wire.Metadata("gone"), 5))
+    cache.intake.apply("PriorityClass", "ADDED", api.PriorityClass(api.Metadata("gone"), 5))
     after = cache.snapshot(NOW).jobs["ns/a"].pending
 
     assert [(task.gated, task.unsupported, task.priority) for task in before.values()] == [(True, NO_CLASS, 1)] * 2

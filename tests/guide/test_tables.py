@@ -14,7 +14,7 @@ import yaml
 
 from tests.guide.conftest import Guided
 from tests.support.pages import TOP, page, pages, rows, words_in
-from vsched import __version__
+from vsched import __version__, api
 from vsched.cli.run.command import command
 from vsched.controllers.vcjobs.admission import ACTIONS, EVENTS
 from vsched.controllers.vcjobs.plugins import PLUGINS as VCJOB_PLUGINS
@@ -22,7 +22,6 @@ from vsched.controllers.vcjobs.reconcile import NO_CLAIM, REFUSED, UNCREATED
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import EndReason
 from vsched.framework.codes import Code
-from vsched.mirror import wire
 from vsched.model.pods.ignorable import IGNORABLE
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.metrics import MetricsSource
@@ -46,7 +45,7 @@ history."""
 
 def test_the_page_says_of_every_kind_how_much_is_read() -> None:
     said = page("config/README.md").prose.partition("## How much is read of one object")[2].partition("\n## ")[0]
-    kinds = {kind.partition(".")[0] for kind in wire.KINDS | wire.HEEDED}
+    kinds = {kind.partition(".")[0] for kind in api.KINDS | api.HEEDED}
     assert [kind for kind in sorted(kinds) if kind.lower() not in said.lower()] == []
 
 

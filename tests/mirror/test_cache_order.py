@@ -18,7 +18,7 @@ from tests.mirror.streams import (
 from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.views import view
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 
@@ -28,7 +28,7 @@ GONE = "gone"
 
 def fresh(objects: list[Fields]) -> Mirror:
     cache = Mirror(MirrorSettings(OURS))
-    for kind in wire.KINDS:
+    for kind in api.KINDS:
         cache.intake.replace(kind, [make.read(fields) for fields in objects if fields["kind"] == kind])
     return cache
 
@@ -66,7 +66,7 @@ def test_a_relist_leaves_nothing_of_what_was(
     cache.snapshot(0.0)
     for position, fields in enumerate(after[1]):
         fields["metadata"]["resourceVersion"] = str(1000 + position)
-    for kind in wire.KINDS:
+    for kind in api.KINDS:
         cache.intake.replace(kind, [make.read(fields) for fields in after[1] if fields["kind"] == kind])
     assert view(cache.snapshot(0.0)) == view(fresh(after[1]).snapshot(0.0))
 
@@ -118,7 +118,7 @@ def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
         if data.draw(sometimes, label="assume"):
             decide(cache, data.draw(st.booleans(), label="bind"))
 
-    kinds = data.draw(st.permutations(tuple(wire.KINDS)), label="order of kinds")
+    kinds = data.draw(st.permutations(tuple(api.KINDS)), label="order of kinds")
     for kind in kinds:
         cache.intake.restart(kind)
         if data.draw(sometimes, label="fails at first"):
@@ -149,7 +149,7 @@ def test_when_everything_is_gone_nothing_is_left(stream: tuple[list[Event], list
     for type_, kind, fields in stream[0]:
         cache.intake.apply(kind, type_, make.read(fields))
     cache.snapshot(0.0)
-    for kind in wire.KINDS:
+    for kind in api.KINDS:
         cache.intake.replace(kind, [])
     assert view(cache.snapshot(0.0)) == view(Mirror(MirrorSettings(OURS)).snapshot(0.0))
     assert {name for name, size in cache.describe().items() if size} <= {"shapes", "snapshots"}

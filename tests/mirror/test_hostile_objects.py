@@ -18,11 +18,11 @@ import pytest
 
 from tests.support.exemplars import EXEMPLARS
 from tests.support.spoiling import VALUES, spoilt
+from vsched import api
 from vsched.arbitrator.ceilings import ceilings_of
 from vsched.arbitrator.division.divide import divide
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.settings import load_text
@@ -63,20 +63,20 @@ class Tenancy:
         self.put("Queue", {"metadata": {"name": "good"}, "spec": spec})
         self.put("Queue", {"metadata": {"name": "default"}, "spec": {"weight": 1}})
 
-    def put(self, kind: str, obj: object, type: str = "ADDED") -> wire.Object:
+    def put(self, kind: str, obj: object, type: str = "ADDED") -> api.Object:
         return self.put_bytes(kind, orjson.dumps(obj), type)
 
-    def put_bytes(self, kind: str, data: bytes, type: str = "ADDED") -> wire.Object:
-        found = wire.read(kind, data)
+    def put_bytes(self, kind: str, data: bytes, type: str = "ADDED") -> api.Object:
+        found = api.read(kind, data)
         self.apply(kind, found, type)
         return found
 
-    def apply(self, kind: str, found: wire.Object, type: str) -> None:
+    def apply(self, kind: str, found: api.Object, type: str) -> None:
         self.version += 1
         found.metadata.resource_version = str(self.version)
         self.cache.intake.apply(kind, type, found)
 
-    def gang(self, name: str) -> Iterator[tuple[str, wire.Object]]:
+    def gang(self, name: str) -> Iterator[tuple[str, api.Object]]:
         """A PodGroup of two and its pods, in a namespace and a queue of their own."""
         metadata = {"name": name, "namespace": "good", "uid": name}
         group = {"metadata": metadata, "spec": {"minMember": 2, "queue": "good"}, "status": {"phase": "Inqueue"}}
@@ -108,7 +108,7 @@ def renamed(data: bytes, number: int) -> bytes:
     return data
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EXEMPLARS if kind in wire.KINDS])
+@pytest.mark.parametrize("kind", [kind for kind in EXEMPLARS if kind in api.KINDS])
 def test_no_object_keeps_a_good_gang_from_being_placed(kind: str) -> None:
     tenancy, number = Tenancy(), 0
     sizes: dict[str, int] = {}
@@ -213,7 +213,7 @@ def test_amounts_without_end_are_no_more_than_can_be_counted() -> None:
 
 def test_memory_stays_bounded_while_objects_come_and_go() -> None:
     tenancy = Tenancy()
-    kinds = [kind for kind in EXEMPLARS if kind in wire.KINDS]
+    kinds = [kind for kind in EXEMPLARS if kind in api.KINDS]
     for kind in kinds:
         for number, (_, data) in enumerate(islice(spoilt(kind), 0, None, 61)):
             found = tenancy.put_bytes(kind, renamed(data, number % 40))

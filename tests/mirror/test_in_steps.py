@@ -13,7 +13,7 @@ from tests.mirror.streams import Event, Fields, sometimes, streams
 from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.views import view
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.intake import SETTLING
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
@@ -31,7 +31,7 @@ def full(cache: Mirror, gangs: int = GANGS) -> Mirror:
     return cache
 
 
-def pod(number: int, version: int = 0) -> wire.Object:
+def pod(number: int, version: int = 0) -> api.Object:
     fields = make.pod(f"p{number}", group=f"g{number:03}", node="n1" if number % 2 else "")
     fields["metadata"] |= {"labels": {"app": f"a{number}"}, "resourceVersion": str(version)}
     return make.read(fields)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from vsched.api import Metadata
 from vsched.mirror.ingest.words.groups import NO_EFFECT
 from vsched.mirror.problems import LONGEST, PROBLEMS_LIMIT, ObjectProblems, Problem
-from vsched.mirror.wire import Metadata
 
 HERE = Metadata(name="a", namespace="ns", uid="u")
 

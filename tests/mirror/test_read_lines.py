@@ -10,10 +10,10 @@ from tests.mirror.streams import Event, Fields, sometimes, streams
 from tests.support.examples import examples
 from tests.support.spoiling import VALUES
 from tests.support.views import view
+from vsched.api.resources import RESOURCES
 from vsched.daemon.watches import VersionedReader
 from vsched.kube.watch.framing import decode_event
 from vsched.mirror.mirror import Mirror
-from vsched.mirror.resources import RESOURCES
 from vsched.mirror.stores import MirrorSettings
 
 OURS = frozenset({"volcano"})

@@ -10,10 +10,10 @@ from tests.support.builders import node, pod
 from tests.support.devices import allocated, device_class, pod_claims, resource_claim, resource_slice
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from tests.support.volumes import attachment, claim, claim_volumes, volume
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.frozen import freeze
 from vsched.model.history.records import Decay
 from vsched.model.snapshot import Snapshot

@@ -14,8 +14,8 @@ from msgspec import structs
 from tests.support.keeping import memos_keep
 from tests.support.plans import NOW, Plan, decide, manifests, mirror, policy_from, policy_of
 from tests.support.zones import DECISION, POLICY, report, volcano_report
+from vsched import api
 from vsched.framework.words.nodes import available
-from vsched.mirror import wire
 from vsched.model.memo import Memo
 from vsched.model.nodes.zones import NO_ZONES, NodeZones, Zone, ZoneCatalogue, ZonedPod
 from vsched.model.pods.shape import ZoneRequest
@@ -416,7 +416,7 @@ def test_the_zones_of_a_node_follow_it_to_another_row() -> None:
     world = mirror([*manifests(NODES), report("n2", "2", "2"), report("n3", "1", "3")])
     before = world.snapshot(NOW)
     world.intake.replace(
-        "Node", [wire.decode("Node", orjson.dumps(one)) for one in manifests("node n2 cpu=8\nnode n3 cpu=8")]
+        "Node", [api.decode("Node", orjson.dumps(one)) for one in manifests("node n2 cpu=8\nnode n3 cpu=8")]
     )
     after = world.snapshot(NOW)
 

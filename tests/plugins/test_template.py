@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.explain.changes import changes
 from vsched.explain.words.edits import argument
 from vsched.framework.cycle import run_cycle
 from vsched.framework.registry import Registry
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.settings import load_file
 from vsched.settings.built_in import REGISTRY
 

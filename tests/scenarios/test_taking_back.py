@@ -9,10 +9,10 @@ from pathlib import Path
 
 import yaml
 
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.view import Document, as_document
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 

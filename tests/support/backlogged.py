@@ -11,12 +11,12 @@ import orjson
 from tests.support.apart import KNOWN, told_apart
 from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror
+from vsched import api
 from vsched.framework.backlog import Backlog
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.session import BACKLOG
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
 from vsched.model.jobs.advice import Advice, headline_of
 from vsched.model.plan import CycleReport
@@ -137,7 +137,7 @@ class Backlogged:
 
     def _apply(self, kind: str, delta: Delta, found: dict[str, Any]) -> None:
         found["metadata"].setdefault("uid", found["metadata"]["name"])
-        self.cache.intake.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
+        self.cache.intake.apply(kind, delta, api.decode(kind, orjson.dumps(found)))
 
     def advise(self, key: str) -> None:
         """Give advice on a job, and on no other."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror import wire
+from vsched import api
 
 Fields = dict[str, Any]
 
@@ -112,11 +112,11 @@ def selecting(kind: str, name: str = "s", *, namespace: str = "ns", **labels: st
     }
 
 
-def read(fields: Fields) -> wire.Object:
+def read(fields: Fields) -> api.Object:
     """The object as the stream delivers it: malformed ones as ``Malformed``."""
-    return wire.read(fields["kind"], msgspec.json.encode(fields))
+    return api.read(fields["kind"], msgspec.json.encode(fields))
 
 
 def decode(fields: Fields) -> Any:
     """The object; raises BadObject."""
-    return wire.decode(fields["kind"], msgspec.json.encode(fields))
+    return api.decode(fields["kind"], msgspec.json.encode(fields))

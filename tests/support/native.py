@@ -9,7 +9,7 @@ import msgspec
 
 from tests.support import builders as make
 from tests.support.plans import NOW
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.snapshot import Snapshot
@@ -30,8 +30,8 @@ def native_world(
     node = make.node("n1", status={"allocatable": {"cpu": cpu, "memory": "1Gi", "pods": "9"}})
     cache = Mirror(MirrorSettings(frozenset({"volcano"})))
     for fields in (make.queue("default"), node, group, *pods):
-        kind = wire.kind_of(fields.get("apiVersion", ""), fields["kind"])
-        cache.intake.apply(kind, "ADDED", wire.read(kind, msgspec.json.encode(fields)))
+        kind = api.kind_of(fields.get("apiVersion", ""), fields["kind"])
+        cache.intake.apply(kind, "ADDED", api.read(kind, msgspec.json.encode(fields)))
     cache.snapshot(NOW)
     for uid, message in (setbacks or {}).items():
         cache.assumptions.binding_refused(uid, message)

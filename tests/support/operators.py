@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import yaml
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
@@ -268,7 +268,7 @@ class Seen:
         self.cache = Mirror(MirrorSettings(frozenset({"vsched"}), workloads=self.workloads))
         self.version = 0
 
-    def read(self, obj: Obj) -> tuple[str, wire.Object]:
+    def read(self, obj: Obj) -> tuple[str, api.Object]:
         """An object in a new version, and its kind in the mirror."""
         self.version += 1
         made = owned(obj, uid_of)
@@ -277,7 +277,7 @@ class Seen:
         known = self.workloads.by_owner.get((obj["apiVersion"].rpartition("/")[0], obj["kind"]))
         kind = obj["kind"] if known is None else known.id
         data = orjson.dumps(made)
-        return kind, wire.read(kind, data) if kind in wire.KINDS else wire.read_workload(kind, data)
+        return kind, api.read(kind, data) if kind in api.KINDS else api.read_workload(kind, data)
 
     def tell(self, *objects: Obj, type: str = "MODIFIED") -> None:
         for obj in objects:

@@ -46,13 +46,13 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.framework.callout import Callout
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.ingest.bounds import ROLES_MAX
 from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.paper import PaperMirror
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.nodes.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.cooperation import ASKED

@@ -10,9 +10,9 @@ import msgspec
 import orjson
 
 from tests.support.plans import NOW, Manifest, check, manifests, mirror, policy_from
+from vsched import api
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror import wire
 from vsched.model.plan import CycleReport
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -159,7 +159,7 @@ class Busy:
 
     def _tell(self, type: str, found: Manifest) -> None:
         kind = found["kind"]
-        self.cache.intake.apply(kind, type, wire.decode(kind, orjson.dumps(found)))
+        self.cache.intake.apply(kind, type, api.decode(kind, orjson.dumps(found)))
 
 
 def evicted(report: CycleReport) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from tests.support.plans import NOW, manifests, mirror, reading
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.policy import Switches
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.pods.task import Task
 
 PluginT = TypeVar("PluginT", bound=Plugin[Any])

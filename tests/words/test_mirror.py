@@ -1,12 +1,9 @@
-"""What the mirror says of objects that belong together, of what-if edits, and of files."""
+"""What the mirror says of objects that belong together, and of what-if edits."""
 
 from __future__ import annotations
 
-from math import inf
-
 from vsched.mirror.state import words as state
 from vsched.mirror.whatif import words as whatif
-from vsched.mirror.wire import words as wire
 
 SENTENCES = [
     # mirror/state/words
@@ -74,28 +71,6 @@ SENTENCES = [
     (whatif.no_node("n1"), "node n1: there is none of this name"),
     (whatif.no_queue("q"), "queue q: there is none of this name"),
     (whatif.queue_left_out("q"), "Queue q: was left out"),
-    # mirror/wire/words
-    (
-        wire.not_for_a_url("Queue", "A/B", "name", "a-z, 0-9"),
-        "Queue A/B: metadata.name: cannot be in a URL (expected a-z, 0-9)",
-    ),
-    (wire.too_large("spec.x", 2000, "bytes", 1024), "spec.x: 2,000 bytes (1,024 are read at most)"),
-    (wire.too_many_entries("dependsOn.targets", 300, 64), "dependsOn.targets: 300 entries (64 are read at most)"),
-    (wire.unreadable_file("x", "it is gone"), "x: it is gone (expected a readable file)"),
-    (wire.not_utf8("x", 9), "x: byte 9 is not UTF-8 (expected YAML or JSON text)"),
-    (wire.nested_too_deeply("x"), "x: nested too deeply (expected Kubernetes objects)"),
-    (wire.no_object("stdin:document 1", "a number"), "stdin:document 1: a number (expected an object with a kind)"),
-    (wire.no_kind("stdin:document 1"), "stdin:document 1: kind: missing (expected the kind of a Kubernetes object)"),
-    (wire.no_items("stdin:document 1", "a number"), "stdin:document 1: items: a number (expected a list of objects)"),
-    (
-        wire.no_metadata_name("stdin:document 1", "Queue"),
-        "stdin:document 1: Queue: metadata.name: missing (expected text)",
-    ),
-    (
-        wire.no_plain_values("stdin:document 1", "Queue", "x", ValueError("it is gone")),
-        "stdin:document 1: Queue x: it is gone (expected plain values)",
-    ),
-    (wire.not_a_number(inf), "inf is not a number"),
 ]
 
 

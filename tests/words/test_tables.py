@@ -12,6 +12,7 @@ from tests.support.sentences import PACKAGE, is_said_by_words
 
 ROOMS = [
     "actions",
+    "api",
     "arbitrator",
     "cel",
     "cli",

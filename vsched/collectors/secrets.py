@@ -7,12 +7,12 @@ import base64
 import binascii
 import os
 
+from vsched.api.resources import SECRETS
 from vsched.collectors import words
 from vsched.collectors.source import SourceError
 from vsched.errors import BadInput, VschedError
 from vsched.files import content
 from vsched.kube.client import ApiClient
-from vsched.mirror.resources import SECRETS
 from vsched.settings.metrics import Hidden, KubernetesSecret
 from vsched.settings.reach import Reach
 

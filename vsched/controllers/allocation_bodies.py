@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
+from vsched.api.resources import RESOURCES
 from vsched.arbitrator.effects import DropAllocation, MakeConsumer, WriteAllocation
 from vsched.kube.client import JSON_PATCH
-from vsched.mirror.resources import RESOURCES
 from vsched.model.arbitration.records import ARBITRATOR_VERSION, DEFAULT_CONSUMER, ArbitrationCondition
 from vsched.writes.bodies import ObjectReference
 from vsched.writes.writer import Write

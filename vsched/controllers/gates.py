@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 import msgspec
 import orjson
 
+from vsched.api.resources import PODS
 from vsched.controllers import words
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.ingest.pod_status import LET_IN
-from vsched.mirror.resources import PODS
 from vsched.model.plan import Ungate
 from vsched.writes.bodies import pod_reference, pod_status_write
 from vsched.writes.events import EventRecorder

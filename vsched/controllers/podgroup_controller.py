@@ -17,6 +17,7 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
+from vsched.api.resources import PODGROUPS, PODS
 from vsched.clock import monotonic
 from vsched.controllers import words
 from vsched.controllers.podgroup_records import PodGroupMember, PodGroupRecords
@@ -28,7 +29,6 @@ from vsched.kube.watch.bounds import LoopTurns
 from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.implicit import GROUP_NAME
 from vsched.mirror.mirror import Mirror
-from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.model.plan import Bind
 from vsched.writes.bodies import ObjectReference, deletion_options, pod_reference
 from vsched.writes.events import WARNING, EventRecorder

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from vsched import api
+from vsched.api.objects import NetworkTopologySpec
 from vsched.controllers.podgroups import (
     PodGroupContent,
     PodGroupOwner,
@@ -18,7 +20,6 @@ from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import BadObject, BadQuantity
 from vsched.handlers import Handlers
 from vsched.kube.paths import is_name
-from vsched.mirror import wire
 from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.gangs import group_and_kind
 from vsched.mirror.ingest.implicit import controller_of, group_named, implied_name, plain_name
@@ -26,7 +27,6 @@ from vsched.mirror.ingest.metadata import IMPLIED, QUEUE_NAME, is_made, scheduli
 from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.state.gang_pods import GangPod
-from vsched.mirror.wire.objects import NetworkTopologySpec
 from vsched.model.names import shared
 
 WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
@@ -164,11 +164,11 @@ class PodGroupRecords:
                 if key.startswith(f"{name}/"):
                     self._touched(key)
 
-    def _member_of(self, item: wire.Object) -> PodGroupMember | None:
-        if not isinstance(item, wire.Pod) or (item.spec.scheduler_name or "") not in self._names:
+    def _member_of(self, item: api.Object) -> PodGroupMember | None:
+        if not isinstance(item, api.Pod) or (item.spec.scheduler_name or "") not in self._names:
             return None
         metadata = item.metadata
-        gang = self._gang_pod(wire.uid_of(metadata))
+        gang = self._gang_pod(api.uid_of(metadata))
         name = implied_name(metadata) if gang is None else ""
         if gang is None and not name:
             return None  # asked of every pod: most name their PodGroup, which is cheap to see
@@ -192,7 +192,7 @@ def _in_gang(pod: GangPod, live: bool) -> PodGroupMember:
         name, gang = membership.name, membership.gang
         if gang.owner is not None:
             owner = PodGroupOwner(gang.owner.api_version, gang.owner.kind, gang.owner.name, gang.owner.uid)
-        elif name == IMPLIED + wire.uid_of(metadata):
+        elif name == IMPLIED + api.uid_of(metadata):
             owner = _as_owner(metadata)
         said = TASK_SPEC in (metadata.annotations or ()) or TASK_SPEC in (metadata.labels or ())
         role = membership.role if gang.roles and not said else ""
@@ -204,7 +204,7 @@ def _in_gang(pod: GangPod, live: bool) -> PodGroupMember:
     return PodGroupMember(group, metadata.uid, named, live, owner, role)
 
 
-def _has_native_group(pod: wire.Pod) -> bool:
+def _has_native_group(pod: api.Pod) -> bool:
     """Whether a pod names a PodGroup of Kubernetes itself, or says something there that nobody can read."""
     try:
         return bool(group_of_pod(pod.spec.scheduling_group))
@@ -212,7 +212,7 @@ def _has_native_group(pod: wire.Pod) -> bool:
         return True
 
 
-def _owner_of(pod: wire.Metadata) -> PodGroupOwner:
+def _owner_of(pod: api.Metadata) -> PodGroupOwner:
     controller = controller_of(pod)
     if controller is None:
         return _as_owner(pod)
@@ -221,13 +221,13 @@ def _owner_of(pod: wire.Metadata) -> PodGroupOwner:
     )
 
 
-def _as_owner(pod: wire.Metadata) -> PodGroupOwner:
+def _as_owner(pod: api.Metadata) -> PodGroupOwner:
     return PodGroupOwner("v1", "Pod", pod.name, pod.uid)
 
 
-def standing_of(item: wire.Object, workloads: WorkloadTable = NO_WORKLOADS) -> PodGroupState | None:
+def standing_of(item: api.Object, workloads: WorkloadTable = NO_WORKLOADS) -> PodGroupState | None:
     """The fields of a PodGroup that matter here; None if it was not made for pods that name none."""
-    if not isinstance(item, wire.PodGroup) or not item.metadata.name.startswith(IMPLIED):
+    if not isinstance(item, api.PodGroup) or not item.metadata.name.startswith(IMPLIED):
         return None
     metadata, spec = item.metadata, item.spec
     try:
@@ -259,19 +259,19 @@ def _topology_of(found: NetworkTopologySpec | None) -> TopologyWish | None:
     return None if found is None else TopologyWish(found.mode or "", found.highest_tier_allowed)
 
 
-def workload_of(item: wire.Object) -> PodWorkload | None:
+def workload_of(item: api.Object) -> PodWorkload | None:
     """The fields of a workload that matter here."""
-    if not isinstance(item, wire.Workload):
+    if not isinstance(item, api.Workload):
         return None
     metadata = item.metadata
-    idle = isinstance(item, wire.Selecting) and item.spec.replicas == 0
+    idle = isinstance(item, api.Selecting) and item.spec.replicas == 0
     group = f"{metadata.namespace or 'default'}/{IMPLIED}{metadata.uid}"
     return PodWorkload(group, idle, scheduling_annotations(metadata))
 
 
-def queue_of(item: wire.Object) -> str | None:
+def queue_of(item: api.Object) -> str | None:
     """The queue that a namespace names for its pods."""
-    return (item.metadata.annotations or {}).get(QUEUE_NAME) if isinstance(item, wire.Namespace) else None
+    return (item.metadata.annotations or {}).get(QUEUE_NAME) if isinstance(item, api.Namespace) else None
 
 
 def _take(table: dict[str, dict[str, PodGroupMember]], group: str, key: str) -> None:

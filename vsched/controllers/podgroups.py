@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vsched.api.resources import PODGROUPS
 from vsched.controllers import words
 from vsched.errors import UNREADABLE, BadQuantity
 from vsched.mirror.ingest.annotations import JOB_BUDGET, WAITING_TIME
 from vsched.mirror.ingest.closeness import TOPOLOGY_MODE, TOPOLOGY_TIER, annotated_topology
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.mirror.ingest.metadata import MADE_BY, OURS, PREEMPTABLE, REVOCABLE_ZONE
-from vsched.mirror.resources import PODGROUPS
 from vsched.model.amounts.resources import format_amount, parse_amount
 
 GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 import orjson
 
+from vsched import api
+from vsched.api.resources import QUEUES
 from vsched.controllers import words
 from vsched.controllers.queue_records import Order, QueueRecord, QueueRecords
 from vsched.controllers.queues import (
@@ -29,8 +31,6 @@ from vsched.kube.backoff import BackOff, BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient, Json
 from vsched.kube.errors import NotFound
 from vsched.kube.watch.deltas import PartsSink
-from vsched.mirror import wire
-from vsched.mirror.resources import QUEUES
 from vsched.model.jobs.native import NativeQueue
 from vsched.model.queues.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 from vsched.writes.bodies import ObjectReference, queue_path, queue_reference
@@ -82,7 +82,7 @@ class QueueController:
         self._workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
 
     @property
-    def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
+    def sinks(self) -> Mapping[str, PartsSink[api.Object]]:
         """The sink for each kind that has to be watched."""
         return self._records.feeds
 

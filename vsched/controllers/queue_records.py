@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
+from vsched import api
+from vsched.api.base import NAMES
+from vsched.api.resources import BATCH_GROUP, COMMANDS
 from vsched.controllers import words
 from vsched.controllers.queues import STATE_WISH, WISHES, QueueState
 from vsched.errors import BadObject
 from vsched.kube.paths import is_name
 from vsched.kube.watch.deltas import BrokenObject, Delta, ListUnderWay
-from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import created_of
-from vsched.mirror.resources import BATCH_GROUP, COMMANDS
-from vsched.mirror.wire.base import NAMES
 from vsched.model.jobs.native import NativeQueue
 from vsched.model.names import shared
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
@@ -73,7 +73,7 @@ class ObjectFeed(Generic[V]):
 
     def __init__(
         self,
-        cut: Callable[[wire.Object], V | None],
+        cut: Callable[[api.Object], V | None],
         changed: Callable[[str, V | None, V | None], None],
         listed: Callable[[], None],
     ) -> None:
@@ -89,7 +89,7 @@ class ObjectFeed(Generic[V]):
         """A list begins."""
         self._under_way.restart(self.found)
 
-    def include(self, item: wire.Object) -> None:
+    def include(self, item: api.Object) -> None:
         """An object of the list; ignored if the watch has delivered it since the list began."""
         key = _key(item)
         if self._under_way.listed(key):
@@ -103,7 +103,7 @@ class ObjectFeed(Generic[V]):
         self.listed = True
         self._note_listed()
 
-    def apply(self, delta: Delta, item: wire.Object) -> None:
+    def apply(self, delta: Delta, item: api.Object) -> None:
         """One object was added, changed or deleted."""
         value = None if delta is Delta.DELETED else self._cut(item)
         if value is None and not self.found and not self._under_way.lasts:
@@ -245,7 +245,7 @@ class QueueRecords:
                     del self._targets[order.target]
                 self._touch(order.target)
 
-    def _order_of(self, item: wire.Object) -> Order | None:
+    def _order_of(self, item: api.Object) -> Order | None:
         """A Command to carry out; None if it is for others or invalid. An invalid one gets an Event."""
         try:
             order = order_of(item)
@@ -264,16 +264,16 @@ class QueueRecords:
         named = " or ".join(sorted(self._namespaces))
         return words.commands_in_namespace_only(named)
 
-    def _queue_of(self, item: wire.Object) -> str | None:
-        return shared(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None
+    def _queue_of(self, item: api.Object) -> str | None:
+        return shared(item.spec.queue or self._default_queue) if isinstance(item, api.PodGroup) else None
 
 
-def record_of(item: wire.Object) -> QueueRecord | None:
+def record_of(item: api.Object) -> QueueRecord | None:
     """The fields of a Queue that matter here."""
     metadata = item.metadata
-    if isinstance(item, wire.Malformed):
+    if isinstance(item, api.Malformed):
         return QueueRecord(metadata.name, metadata.uid, metadata.resource_version, "", "", "", False, readable=False)
-    if not isinstance(item, wire.Queue):
+    if not isinstance(item, api.Queue):
         return None
     annotations = metadata.annotations or {}
     return QueueRecord(
@@ -292,11 +292,11 @@ def command_reference(namespace: str, name: str, uid: str) -> ObjectReference:
     return ObjectReference("bus.volcano.sh/v1alpha1", "Command", namespace, name, uid)
 
 
-def order_of(item: wire.Object, kind: str = "Queue", group: str = BATCH_GROUP) -> Order | None:
+def order_of(item: api.Object, kind: str = "Queue", group: str = BATCH_GROUP) -> Order | None:
     """A Command about an object of this kind; None for other Commands. Raises BadObject."""
-    if isinstance(item, wire.Malformed):
+    if isinstance(item, api.Malformed):
         raise BadObject(item.message)
-    if not isinstance(item, wire.Command) or item.target is None:
+    if not isinstance(item, api.Command) or item.target is None:
         return None
     metadata, target = item.metadata, item.target
     if (target.api_version.partition("/")[0], target.kind) != (group, kind):
@@ -315,5 +315,5 @@ def order_of(item: wire.Object, kind: str = "Queue", group: str = BATCH_GROUP) -
     )
 
 
-def _key(item: wire.Object) -> str:
+def _key(item: api.Object) -> str:
     return f"{item.metadata.namespace}/{item.metadata.name}" if item.metadata.namespace else item.metadata.name

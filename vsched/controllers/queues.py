@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from vsched.api.resources import PODGROUPS
 from vsched.controllers import words
-from vsched.mirror.resources import PODGROUPS
 from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, ROOT, SHUT, UNKNOWN
 
 STATE_WISH = "scheduling.volcano.sh/queue-state"

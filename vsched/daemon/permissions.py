@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from vsched.collectors.custom_metrics import DEFAULTS
-from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
-from vsched.collectors.metrics_server import GROUP as METRICS
-from vsched.controllers.vcjobs.rivals import VOLCANO_LEASE
-from vsched.controllers.vcjobs.writes import OBJECTS
-from vsched.daemon.history.stored import place_of
-from vsched.daemon.lead.leader_address import SLICES
-from vsched.daemon.options import Options, leader_pod_of, leader_service_of, workloads_of
-from vsched.daemon.policy.config_map import map_key
-from vsched.daemon.watches import FOLLOWED, Use, followed_workloads
-from vsched.kube.lease.record import LEASES
-from vsched.mirror.resources import (
+from vsched.api.resources import (
     AUTOSCALING_GROUP,
     BATCH_GROUP,
     COMMANDS,
@@ -45,6 +34,17 @@ from vsched.mirror.resources import (
     VOLUME_CLAIMS,
     VOLUMES,
 )
+from vsched.collectors.custom_metrics import DEFAULTS
+from vsched.collectors.custom_metrics import GROUP as CUSTOM_METRICS
+from vsched.collectors.metrics_server import GROUP as METRICS
+from vsched.controllers.vcjobs.rivals import VOLCANO_LEASE
+from vsched.controllers.vcjobs.writes import OBJECTS
+from vsched.daemon.history.stored import place_of
+from vsched.daemon.lead.leader_address import SLICES
+from vsched.daemon.options import Options, leader_pod_of, leader_service_of, workloads_of
+from vsched.daemon.policy.config_map import map_key
+from vsched.daemon.watches import FOLLOWED, Use, followed_workloads
+from vsched.kube.lease.record import LEASES
 from vsched.model.arbitration.records import ARBITRATOR_GROUP
 from vsched.model.jobs.native import API_GROUP
 from vsched.plugins.deviceshare import locks_nodes

@@ -8,20 +8,20 @@ from enum import Enum
 from functools import partial
 from typing import NamedTuple
 
+from vsched import api
+from vsched.api.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB, VOLCANO_CRON_JOB
 from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, ReadLine, Statistics, WatchState
 from vsched.kube.watch.discovery import Discovery
 from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings, WatchedKind
 from vsched.kube.watch.streaming import StreamedLists
-from vsched.mirror import wire
 from vsched.mirror.ingest.users import rename_user
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.mirror.mirror import Mirror
-from vsched.mirror.resources import HEEDED, OLDER, RESOURCES, SELDOM_SERVED, VCJOB, VOLCANO_CRON_JOB
 from vsched.model.jobs.spec import USER
 
-ObjectSink = PartsSink[wire.Object]
+ObjectSink = PartsSink[api.Object]
 
 
 class Use(Enum):
@@ -59,7 +59,7 @@ _TABLE: tuple[tuple[str, bool, Use], ...] = (
     ("Job", False, Use.SCHEDULING),
     ("PodGroup", True, Use.SCHEDULING),
     # Kubernetes' own PodGroups. Most clusters do not serve them; then no pod names one.
-    (wire.NATIVE_POD_GROUP, False, Use.SCHEDULING),
+    (api.NATIVE_POD_GROUP, False, Use.SCHEDULING),
     ("CompositePodGroup", False, Use.SCHEDULING),
     ("Workload", False, Use.SCHEDULING),
     ("Consumer", True, Use.ARBITRATION),
@@ -128,13 +128,13 @@ class MirrorSink:
     def restart(self) -> None:
         self._mirror.intake.restart(self._kind)
 
-    def include(self, item: wire.Object) -> None:
+    def include(self, item: api.Object) -> None:
         self._mirror.intake.include(self._kind, item)
 
     def finish(self, resource_version: str) -> Iterator[None]:
         return self._mirror.intake.finish(self._kind)
 
-    def apply(self, delta: Delta, item: wire.Object) -> None:
+    def apply(self, delta: Delta, item: api.Object) -> None:
         self._mirror.intake.apply(self._kind, delta, item)
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
@@ -152,7 +152,7 @@ class TwoSinks:
         self._first.restart()
         self._second.restart()
 
-    def include(self, item: wire.Object) -> None:
+    def include(self, item: api.Object) -> None:
         self._first.include(item)
         self._second.include(item)
 
@@ -160,7 +160,7 @@ class TwoSinks:
         yield from self._first.finish(resource_version)
         yield from self._second.finish(resource_version)
 
-    def apply(self, delta: Delta, item: wire.Object) -> None:
+    def apply(self, delta: Delta, item: api.Object) -> None:
         self._first.apply(delta, item)
         self._second.apply(delta, item)
 
@@ -180,7 +180,7 @@ def reflectors(
     user_key: str = USER,
     streamed: StreamedLists | None = None,
     discovery: Discovery | None = None,
-) -> dict[str, Reflector[wire.Object]]:
+) -> dict[str, Reflector[api.Object]]:
     """A reflector for every kind that the mirror or one of the ``others`` needs, whatever table of workloads counts.
 
     With ``streamed``, lists come with the watches where the server offers that.
@@ -215,7 +215,7 @@ def workload_reflector(
     on_state: Callable[[Statistics], None],
     user_key: str,
     discovery: Discovery | None,
-) -> Reflector[wire.Object]:
+) -> Reflector[api.Object]:
     """A reflector for a kind that only the table of workload kinds names."""
     newest, *older = workload.resources
     return Reflector(
@@ -237,25 +237,25 @@ class VersionedReader:
         self._kind = kind
         self._resource = resource
         self._user_key = user_key
-        self._is_told_version = kind in (wire.NATIVE_POD_GROUP, "CompositePodGroup")
+        self._is_told_version = kind in (api.NATIVE_POD_GROUP, "CompositePodGroup")
 
     def use_version(self, resource: ApiResource) -> None:
         """The kind is listed in this version from now on."""
         self._resource = resource
 
-    def __call__(self, data: bytes) -> wire.Object:
-        known = self._kind in wire.KINDS or self._kind in wire.HEEDED
-        return self._as_told(wire.read(self._kind, data) if known else wire.read_workload(self._kind, data))
+    def __call__(self, data: bytes) -> api.Object:
+        known = self._kind in api.KINDS or self._kind in api.HEEDED
+        return self._as_told(api.read(self._kind, data) if known else api.read_workload(self._kind, data))
 
-    def line(self, data: bytes) -> ReadLine[wire.Object] | None:
+    def line(self, data: bytes) -> ReadLine[api.Object] | None:
         """A line of a watch; None where it is none of the usual ones."""
-        found = wire.read_line(self._kind, data)
+        found = api.read_line(self._kind, data)
         if found is None:
             return None
         return ReadLine(DELTAS[found.type], self._as_told(found.object), found.object.metadata.resource_version)
 
-    def _as_told(self, found: wire.Object) -> wire.Object:
-        if self._is_told_version and isinstance(found, wire.NativePodGroup | wire.CompositePodGroup):
+    def _as_told(self, found: api.Object) -> api.Object:
+        if self._is_told_version and isinstance(found, api.NativePodGroup | api.CompositePodGroup):
             found.api_version = self._resource.api_version
         if self._user_key != USER:
             rename_user(found, self._user_key)
@@ -274,13 +274,13 @@ def _tell(mirror: Mirror, kind: str, on_state: Callable[[Statistics], None], sta
 
 
 def _sink(mirror: Mirror, kind: str, other: ObjectSink | None) -> ObjectSink | None:
-    if kind not in wire.KINDS and (kind != VCJOB or other is None):
+    if kind not in api.KINDS and (kind != VCJOB or other is None):
         return other  # restarts of vcjobs matter to sessions, whoever looks after these
     sink = MirrorSink(mirror, kind)
     return sink if other is None else TwoSinks(sink, other)
 
 
-def awaited(kind: str, reflector: Reflector[wire.Object]) -> asyncio.Event:
+def awaited(kind: str, reflector: Reflector[api.Object]) -> asyncio.Event:
     """The event that the first session waits for: the kind is listed, or (if optional) cannot be."""
     return reflector.synced if is_required(kind) else reflector.settled
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from vsched.mirror.resources import RESOURCE_CLAIMS, RESOURCES
+from vsched.api.resources import RESOURCE_CLAIMS, RESOURCES
 
 if TYPE_CHECKING:  # benches of the core run without a client
     from vsched.lab.sender import Obj

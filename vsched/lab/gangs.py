@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
+from vsched.api.resources import PODGROUPS, PODS, RESOURCES
 from vsched.errors import VschedError
 from vsched.kube.errors import NotFound
 from vsched.lab.outcomes import PodOutcomes, SubmittedGang
 from vsched.lab.sender import Obj, Sender
 from vsched.mirror.ingest.metadata import QUEUE_NAME
-from vsched.mirror.resources import PODGROUPS, PODS, RESOURCES
 from vsched.sim.controllers.pod_lifecycle import DURATION
 from vsched.sim.fleet.sample_gangs import gang
 from vsched.together import first_error

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
+from vsched.api.resources import PODS
 from vsched.clock import monotonic
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector, WatchedKind
-from vsched.mirror.resources import PODS
 
 LATENCIES = 100_000
 """How many of the latest latencies are kept, in all and of each queue."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.model.amounts.resources import ResourceAxis
 
 AGAIN_SECONDS = 5.0
@@ -16,7 +16,7 @@ AGAIN_SECONDS = 5.0
 AT_ONCE = 512
 """So many objects are read again at a time."""
 
-Refused = tuple[str, str, wire.Object]
+Refused = tuple[str, str, api.Object]
 """Kind, identity, and what was to be read."""
 
 
@@ -25,7 +25,7 @@ class AwaitingColumns:
 
     def __init__(self, axis: ResourceAxis) -> None:
         self._axis = axis
-        self._refused: dict[tuple[str, str], wire.Object] = {}
+        self._refused: dict[tuple[str, str], api.Object] = {}
         self._version = axis.version
         self._looked = 0.0
         self._due = 0
@@ -34,7 +34,7 @@ class AwaitingColumns:
     def __len__(self) -> int:
         return len(self._refused)
 
-    def put(self, kind: str, key: str, found: wire.Object) -> None:
+    def put(self, kind: str, key: str, found: api.Object) -> None:
         self._refused[kind, key] = found
 
     def drop(self, kind: str, key: str) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vsched import api
 from vsched.errors import UNUSABLE, BadObject, NoColumn
-from vsched.mirror import wire
 from vsched.mirror.assumptions import Assumptions
 from vsched.mirror.awaiting_columns import AwaitingColumns
 from vsched.mirror.events import MirrorEvents
@@ -43,12 +43,12 @@ class ObjectIntake:
 
     # -- events and answers -------------------------------------------------------------------------------------------
 
-    def apply(self, kind: str, type: str, found: wire.Object) -> None:
+    def apply(self, kind: str, type: str, found: api.Object) -> None:
         """One watch event; bookmarks and kinds that are not mirrored are ignored."""
         seen = self._seen.get(kind)
         if seen is None:
             return
-        key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
+        key, version = api.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
         seen.show(version)
         if type == DELETED:
             matters = seen.delete(key, version) and self._delete(kind, key)
@@ -59,7 +59,7 @@ class ObjectIntake:
         if matters:
             self._events.on_change()
 
-    def written(self, kind: str, found: wire.Object) -> None:
+    def written(self, kind: str, found: api.Object) -> None:
         """Take in an object from the API server's answer to a write, so that nobody has to wait for the watch.
 
         Ignored while a list is under way: the object may have changed again before the list was made.
@@ -67,7 +67,7 @@ class ObjectIntake:
         seen = self._seen.get(kind)
         if seen is None or seen.is_listing:
             return
-        key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
+        key, version = api.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
         if seen.admit(key, version) and self._put(kind, key, found):
             self._events.on_change()
 
@@ -83,7 +83,7 @@ class ObjectIntake:
 
     # -- lists --------------------------------------------------------------------------------------------------------
 
-    def replace(self, kind: str, objects: Iterable[wire.Object]) -> None:
+    def replace(self, kind: str, objects: Iterable[api.Object]) -> None:
         """A full list of one kind: objects it lacks are gone, and its objects are valid whatever their version."""
         self.restart(kind)
         for found in objects:
@@ -103,7 +103,7 @@ class ObjectIntake:
         elif kind == "PodGroup":
             self._stores.groups.list_begins()
 
-    def include(self, kind: str, found: wire.Object) -> None:
+    def include(self, kind: str, found: api.Object) -> None:
         """An object of the list under way; ignored if an event about it came since the list began.
 
         A pod in it without a node was not bound, whatever the answer was.
@@ -111,10 +111,10 @@ class ObjectIntake:
         seen = self._seen.get(kind)
         if seen is None:
             return
-        key, version = wire.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
+        key, version = api.identity_of(kind, found.metadata), as_number(found.metadata.resource_version)
         if seen.list(key, version) and self._put(kind, key, found):
             self._events.on_change()
-        if isinstance(found, wire.Pod) and not found.spec.node_name:
+        if isinstance(found, api.Pod) and not found.spec.node_name:
             self._assumptions.listed_unbound(key)
 
     def finish(self, kind: str) -> Iterator[None]:
@@ -142,7 +142,7 @@ class ObjectIntake:
         for kind in before.followed:
             if kind.id not in kept:
                 self.leave(kind.id)
-        again = frozenset(read_again_for(before, table, wire.OWNERS) & self._seen.keys())
+        again = frozenset(read_again_for(before, table, api.OWNERS) & self._seen.keys())
         for id in again:
             self._seen[id].read_all()
         for kind in table.followed:
@@ -187,21 +187,21 @@ class ObjectIntake:
 
     # -- one object ---------------------------------------------------------------------------------------------------
 
-    def _put(self, kind: str, key: str, found: wire.Object) -> bool:
+    def _put(self, kind: str, key: str, found: api.Object) -> bool:
         """Take in an object, or leave it out and note the problem; True where that can matter to scheduling."""
         remarks, problems = list[str](), self._stores.problems
         self._awaiting_columns.drop(kind, key)
         try:
-            if isinstance(found, wire.Malformed) and kind != wire.VCJOB:
+            if isinstance(found, api.Malformed) and kind != api.VCJOB:
                 raise BadObject(found.message)
             matters = self._kinds[kind].put(key, found, remarks)
         except UNUSABLE as error:
             self._kinds.leave_out(kind, key, found, error)
             if isinstance(error, NoColumn):
                 self._awaiting_columns.put(kind, key, found)
-            problems.put_broken(kind, key, found.metadata, wire.complaint(kind, found.metadata, error))
+            problems.put_broken(kind, key, found.metadata, api.complaint(kind, found.metadata, error))
             return True
-        if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._settings.scheduler_names:
+        if isinstance(found, api.Pod) and (found.spec.scheduler_name or "") not in self._settings.scheduler_names:
             problems.put_foreign(key, found)
         elif remarks:
             problems.put_blemished(kind, key, found.metadata, remarks)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from vsched import api
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.assumptions import Assumptions
 from vsched.mirror.ingest.budgets import budget_of, quota_of
 from vsched.mirror.ingest.hypernodes import hypernode_of
@@ -65,13 +65,13 @@ class KindTable(dict[str, KindHandler]):
             "Pod": KindHandler(self._put_pod, self._drop_pod),
             "Node": KindHandler(self._put_node, self._drop_node),
             "PodGroup": KindHandler(self._put_group, stores.groups.drop),
-            wire.NATIVE_POD_GROUP: KindHandler(self._put_native, partial(self._drop_native, composite=False)),
+            api.NATIVE_POD_GROUP: KindHandler(self._put_native, partial(self._drop_native, composite=False)),
             "CompositePodGroup": KindHandler(self._put_native, partial(self._drop_native, composite=True)),
             "Workload": KindHandler(
                 lambda key, found, _: stores.native.put_workload(key, found),
                 lambda key: stores.native.put_workload(key, None),
             ),
-            wire.VCJOB: KindHandler(self._put_vcjob, lambda key: stores.restarts.put(key, None)),
+            api.VCJOB: KindHandler(self._put_vcjob, lambda key: stores.restarts.put(key, None)),
             "Queue": KindHandler(self._put_queue, partial(stores.defaults.drop, "Queue")),
             "PriorityClass": KindHandler(
                 lambda _, found, __: stores.defaults.put_class(class_of(found)),
@@ -88,13 +88,13 @@ class KindTable(dict[str, KindHandler]):
             **{kind: KindHandler(self._put_zones, partial(zones.drop, kind)) for kind in ZONED},
             **{kind: KindHandler(claims.put, partial(claims.drop, kind)) for kind in claims.kinds},
         }
-        more = {kind: list[KindHandler]() for kind in (*wire.KINDS, wire.VCJOB)}
+        more = {kind: list[KindHandler]() for kind in (*api.KINDS, api.VCJOB)}
         for kind, handler in own.items():
             more[kind].append(handler)
-        for kind, found in wire.KINDS.items():
-            if issubclass(found, wire.Selecting):
+        for kind, found in api.KINDS.items():
+            if issubclass(found, api.Selecting):
                 more[kind].append(KindHandler(partial(self._select, kind), partial(self._unselect, kind)))
-            if issubclass(found, wire.Workload):
+            if issubclass(found, api.Workload):
                 more[kind].append(KindHandler(partial(self._put_workload, kind), partial(workloads.drop, kind)))
                 more[kind].append(self._owner(kind))
             if settings.arbitrating and kind in accounts.kinds:
@@ -107,14 +107,14 @@ class KindTable(dict[str, KindHandler]):
         handler = self[kind] = self._owner(kind)
         return handler
 
-    def leave_out(self, kind: str, key: str, found: wire.Object, error: Exception) -> None:
+    def leave_out(self, kind: str, key: str, found: api.Object, error: Exception) -> None:
         """An object cannot be used: it is forgotten, but for what can be said of it all the same."""
         stores = self._stores
         if kind == "HyperNode":  # its tree is left out with it; of one with a bad field, there is what can be read
-            if isinstance(found, wire.Malformed):
-                why = wire.complaint(kind, found.metadata, error).removeprefix(f"HyperNode {key}: ")
+            if isinstance(found, api.Malformed):
+                why = api.complaint(kind, found.metadata, error).removeprefix(f"HyperNode {key}: ")
                 stores.topology.put_unread(key, found.metadata.uid, why)
-        elif not isinstance(found, wire.Pod):  # what a pod uses of its node is known already
+        elif not isinstance(found, api.Pod):  # what a pod uses of its node is known already
             self[kind].drop(key)
         if self._settings.arbitrating:
             stores.accounts.leave_out(kind, key)
@@ -125,7 +125,7 @@ class KindTable(dict[str, KindHandler]):
 
     # -- pods and nodes -----------------------------------------------------------------------------------------------
 
-    def _put_pod(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:
+    def _put_pod(self, uid: str, pod: api.Pod, remarks: list[str]) -> bool:
         stores = self._stores
         matters = stores.native.see(uid, pod)
         stores.gangs.see(uid, pod)
@@ -143,7 +143,7 @@ class KindTable(dict[str, KindHandler]):
         stores.gangs.lose(uid)
         return stores.native.lose(uid) or gone or known
 
-    def _put_node(self, name: str, node: wire.Node, remarks: list[str]) -> bool:
+    def _put_node(self, name: str, node: api.Node, remarks: list[str]) -> bool:
         stores = self._stores
         facts = node_of(node, stores.axis, remarks)
         if stores.nodes.alters(facts.attributes):
@@ -157,16 +157,16 @@ class KindTable(dict[str, KindHandler]):
         self._assumptions.forget_node(name)
         return stores.nodes.lose(name)
 
-    def _put_zones(self, node: str, found: wire.NodeResourceTopology | wire.Numatopology, _: list[str]) -> bool:
+    def _put_zones(self, node: str, found: api.NodeResourceTopology | api.Numatopology, _: list[str]) -> bool:
         return self._stores.zones.put(node, found)
 
     # -- jobs ---------------------------------------------------------------------------------------------------------
 
-    def _put_group(self, key: str, found: wire.PodGroup, remarks: list[str]) -> bool:
+    def _put_group(self, key: str, found: api.PodGroup, remarks: list[str]) -> bool:
         stores = self._stores
         return stores.groups.put(key, job_spec_of(found, stores.axis, self._settings.default_queue, remarks))
 
-    def _put_native(self, key: str, found: wire.NativePodGroup | wire.CompositePodGroup, remarks: list[str]) -> bool:
+    def _put_native(self, key: str, found: api.NativePodGroup | api.CompositePodGroup, remarks: list[str]) -> bool:
         return self._stores.native.put(key, native_record_of(found, remarks))
 
     def _drop_native(self, key: str, *, composite: bool) -> bool:
@@ -174,23 +174,23 @@ class KindTable(dict[str, KindHandler]):
         stores.groups.drop_native(native_key(*key.split("/"), composite=composite))
         return stores.native.drop(key, composite=composite)
 
-    def _put_vcjob(self, key: str, found: wire.VolcanoJob | wire.Malformed, _: list[str]) -> bool:
+    def _put_vcjob(self, key: str, found: api.VolcanoJob | api.Malformed, _: list[str]) -> bool:
         """Whoever looks after vcjobs says what is wrong with one that cannot be read."""
         stores, names = self._stores, ("", *self._settings.scheduler_names)
-        if isinstance(found, wire.Malformed) or found.spec.scheduler_name not in names:
+        if isinstance(found, api.Malformed) or found.spec.scheduler_name not in names:
             return stores.restarts.put(key, None)
         return stores.restarts.put(key, restart_of(found, stores.axis))
 
-    def _put_workload(self, kind: str, key: str, found: wire.Workload, _: list[str]) -> bool:
+    def _put_workload(self, kind: str, key: str, found: api.Workload, _: list[str]) -> bool:
         return self._stores.jobs.workloads.put(kind, key, found)
 
     # -- what holds for jobs and namespaces ---------------------------------------------------------------------------
 
-    def _put_queue(self, _: str, found: wire.Queue, remarks: list[str]) -> bool:
+    def _put_queue(self, _: str, found: api.Queue, remarks: list[str]) -> bool:
         stores = self._stores
         return stores.defaults.put_queue(queue_of(found, stores.axis, self._settings.open_without_state, remarks))
 
-    def _put_namespace(self, name: str, found: wire.Namespace, _: list[str]) -> bool:
+    def _put_namespace(self, name: str, found: api.Namespace, _: list[str]) -> bool:
         leaving = self._stores.leaving
         (leaving.discard if found.metadata.deletion_timestamp is None else leaving.add)(name)
         return self._stores.defaults.put_namespace(namespace_of(found))
@@ -199,31 +199,31 @@ class KindTable(dict[str, KindHandler]):
         self._stores.leaving.discard(name)
         return self._stores.defaults.drop("Namespace", name)
 
-    def _put_quota(self, key: str, found: wire.ResourceQuota, remarks: list[str]) -> bool:
-        stores, namespace = self._stores, wire.namespace_in(key)
+    def _put_quota(self, key: str, found: api.ResourceQuota, remarks: list[str]) -> bool:
+        stores, namespace = self._stores, api.namespace_in(key)
         matters = stores.quotas.put(namespace, key, quota_of(found))
         return stores.defaults.put_weight(namespace, key, weight_of(found, remarks)) or matters
 
     def _drop_quota(self, key: str) -> bool:
-        limited = self._stores.quotas.put(wire.namespace_in(key), key, None)
+        limited = self._stores.quotas.put(api.namespace_in(key), key, None)
         return self._stores.defaults.drop("ResourceQuota", key) or limited
 
-    def _put_budget(self, key: str, found: wire.PodDisruptionBudget, _: list[str]) -> bool:
+    def _put_budget(self, key: str, found: api.PodDisruptionBudget, _: list[str]) -> bool:
         stores = self._stores
-        return stores.budgets.see(wire.namespace_in(key), key, budget_of(found), self._assumptions.has_left)
+        return stores.budgets.see(api.namespace_in(key), key, budget_of(found), self._assumptions.has_left)
 
     def _drop_budget(self, key: str) -> bool:
         stores = self._stores
-        return stores.budgets.see(wire.namespace_in(key), key, None, self._assumptions.has_left)
+        return stores.budgets.see(api.namespace_in(key), key, None, self._assumptions.has_left)
 
-    def _put_hypernode(self, name: str, found: wire.HyperNode, _: list[str]) -> bool:
+    def _put_hypernode(self, name: str, found: api.HyperNode, _: list[str]) -> bool:
         parsed = hypernode_of(found)
         matters = self._stores.topology.put(parsed)
         if parsed.problem:
-            raise BadObject(f"{wire.named('HyperNode', found.metadata)}: {parsed.problem}")
+            raise BadObject(f"{api.named('HyperNode', found.metadata)}: {parsed.problem}")
         return matters
 
-    def _select(self, kind: str, key: str, found: wire.Selecting, _: list[str]) -> bool:
+    def _select(self, kind: str, key: str, found: api.Selecting, _: list[str]) -> bool:
         return self._set_selector(kind, key, selected_by(found))
 
     def _unselect(self, kind: str, key: str) -> bool:
@@ -231,5 +231,5 @@ class KindTable(dict[str, KindHandler]):
 
     def _set_selector(self, kind: str, key: str, selector: Selector | None) -> bool:
         """Never a reason for a session: a selector changes scores, not whether a node fits."""
-        self._stores.selections.put(wire.namespace_in(key), (kind, key), selector)
+        self._stores.selections.put(api.namespace_in(key), (kind, key), selector)
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.words import devices, groups
 from vsched.mirror.state import words
 
@@ -46,24 +46,24 @@ class ObjectProblems:
         self.foreign: Problems = {}
         """Pods of other schedulers, for explanations."""
 
-    def put_broken(self, kind: str, key: str, metadata: wire.Metadata, message: str) -> None:
+    def put_broken(self, kind: str, key: str, metadata: api.Metadata, message: str) -> None:
         self.drop(kind, key)
         _note(self.broken, key, Problem(kind, metadata.namespace, metadata.name, metadata.uid, message))
 
-    def put_blemished(self, kind: str, key: str, metadata: wire.Metadata, remarks: Sequence[str]) -> None:
+    def put_blemished(self, kind: str, key: str, metadata: api.Metadata, remarks: Sequence[str]) -> None:
         """The object is used except for what the remarks say."""
         self.drop(kind, key)
-        message = f"{wire.named(kind, metadata)}: {'; '.join(remarks)}"
+        message = f"{api.named(kind, metadata)}: {'; '.join(remarks)}"
         reasons = (reason for end, reason in _REASONS.items() if all(remark.endswith(end) for remark in remarks))
         reason = next(reasons, BAD)
         _note(
             self.blemished, key, Problem(kind, metadata.namespace, metadata.name, metadata.uid, message, False, reason)
         )
 
-    def put_foreign(self, key: str, pod: wire.Pod) -> None:
+    def put_foreign(self, key: str, pod: api.Pod) -> None:
         self.drop("Pod", key)
         metadata, scheduler = pod.metadata, pod.spec.scheduler_name or "default-scheduler"
-        message = words.for_another_scheduler(wire.named("Pod", metadata), scheduler)
+        message = words.for_another_scheduler(api.named("Pod", metadata), scheduler)
         _note(self.foreign, key, Problem("Pod", metadata.namespace, metadata.name, metadata.uid, message))
 
     def drop(self, kind: str, key: str) -> None:

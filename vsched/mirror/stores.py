@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from vsched import api
 from vsched.handlers import Handlers
-from vsched.mirror import wire
 from vsched.mirror.accounts.history import HistoryBook
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.events import MirrorEvents
@@ -76,9 +76,9 @@ class Stores:
     ) -> None:
         names, axis = settings.scheduler_names, ResourceAxis()
         self._events = events
-        kinds = (kind for kind in wire.KINDS if settings.arbitrating or kind not in wire.ARBITRATED)
+        kinds = (kind for kind in api.KINDS if settings.arbitrating or kind not in api.ARBITRATED)
         followed = (kind.id for kind in settings.workloads.followed)
-        self.seen = {kind: SeenVersions() for kind in (*kinds, wire.VCJOB, *followed)}
+        self.seen = {kind: SeenVersions() for kind in (*kinds, api.VCJOB, *followed)}
         """By kind that is mirrored; others are ignored."""
         self.axis = axis
         self.problems = ObjectProblems()

@@ -15,11 +15,11 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
+from vsched.api.resources import PODS
 from vsched.errors import UNREADABLE, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound
 from vsched.kube.watch.bounds import LoopTurns
-from vsched.mirror.resources import PODS
 from vsched.model.plan import Bind
 from vsched.writes import words
 from vsched.writes.limits import Attempts

@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
-from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
-from vsched.kube.times import time_stamp
-from vsched.mirror.resources import (
+from vsched.api.resources import (
     COMPOSITE_POD_GROUPS,
     EVENTS,
     HYPERNODES,
@@ -23,6 +21,8 @@ from vsched.mirror.resources import (
     PODS,
     QUEUES,
 )
+from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
+from vsched.kube.times import time_stamp
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.native import native_name
 from vsched.model.jobs.spec import Condition

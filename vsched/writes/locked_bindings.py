@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched.api.resources import NODES
 from vsched.clock import Clock
 from vsched.errors import UNREADABLE, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
-from vsched.mirror.resources import NODES
 from vsched.model.plan import Bind
 from vsched.together import together
 from vsched.writes import words

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 import msgspec
 import orjson
 
+from vsched.api.resources import NODES
 from vsched.kube.client import MERGE_PATCH
 from vsched.kube.lease.record import micro_time
-from vsched.mirror.resources import NODES
 from vsched.model.deviceshare.records import NPU_LOCK
 from vsched.model.plan import Bind
 from vsched.writes.writer import Write

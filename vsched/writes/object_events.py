@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 
 from cachetools import LRUCache
 
+from vsched.api.resources import PODGROUPS
 from vsched.clock import Clock
 from vsched.kube.paths import is_name
 from vsched.mirror.problems import Problem
-from vsched.mirror.resources import PODGROUPS
 from vsched.writes import words
 from vsched.writes.bodies import ObjectReference, podgroup_unusable
 from vsched.writes.events import WARNING, EventRecorder

@@ -8,9 +8,9 @@ from math import ceil
 
 import orjson
 
+from vsched.api.resources import EVICTION_REQUESTS, PODS
 from vsched.kube.client import MERGE_PATCH
 from vsched.kube.times import time_stamp
-from vsched.mirror.resources import EVICTION_REQUESTS, PODS
 from vsched.model.plan import AskAgain, Evict, Withdraw
 from vsched.model.pods.cooperation import (
     ASKED,

@@ -8,6 +8,7 @@ from dataclasses import replace
 import msgspec
 
 from tests.support.plans import NOW, OUR_NAMES, Manifest, manifests
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import RoundResult
 from vsched.arbitrator.reconcile import reconcile
@@ -15,7 +16,6 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.arbitration.records import ARBITRATOR_VERSION
 from vsched.model.jobs.native import NativeGroup
 from vsched.settings.built_in import REGISTRY

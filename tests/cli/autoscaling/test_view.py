@@ -14,12 +14,12 @@ from rich.console import Console
 
 from tests.support.running import WRITTEN_SOON, gang, node, scheduling
 from tests.support.waiting import until, until_answered
+from vsched import api
 from vsched.cli import cli
 from vsched.cli.autoscaling import words
 from vsched.cli.autoscaling.view import shown_page
 from vsched.cli.show.drawing import look_for
 from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest, buffer_of
-from vsched.mirror import wire
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -92,7 +92,7 @@ def capacity_buffer(status: Obj | None = None, **spec: Any) -> Obj:
     ],
 )
 def test_what_a_buffer_says(fields: Obj, expected: tuple[int, str, str, str]) -> None:
-    found = buffer_of(wire.read("CapacityBuffer", json.dumps(fields).encode()))
+    found = buffer_of(api.read("CapacityBuffer", json.dumps(fields).encode()))
 
     assert found is not None
     assert (found.pods, found.of, found.state, found.message) == expected

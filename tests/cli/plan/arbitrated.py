@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.plan.arbitrate import AT_ONCE
 from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.view import Document, as_document
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 
 GROUP = "kube-arbitrator.incubator.k8s.io/v1"
 

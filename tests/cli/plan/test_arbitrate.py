@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests.cli.plan.arbitrated import GROUP, bucket, consumer, evicted, planned
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli import cli
 from vsched.cli.plan.arbitrate import AT_ONCE
@@ -21,7 +22,6 @@ from vsched.cli.plan.command import arbitration_rules
 from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.view import Document, as_document
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model import words as model_words
 
 BUSY = "node n1 cpu=4\npods a/old 4 cpu=1 on=n1\n"

@@ -13,6 +13,8 @@ from tests.support.builders import Fields, node, pod
 from tests.support.devices import claim_template, device_class, pod_claims, request, resource_claim, resource_slice
 from tests.support.plans import NOW, OUR_NAMES, mirror
 from tests.support.volumes import claim, ephemeral_volume, storage_class
+from vsched.api.manifests import Origin
+from vsched.api.volumes import PersistentVolumeClaim
 from vsched.cli import cli
 from vsched.cli.plan.claims import Found, with_claims
 from vsched.cli.plan.submit import submit_of
@@ -20,8 +22,6 @@ from vsched.cli.plan.trial import PlanTrial
 from vsched.cli.plan.words import objects as objects_words
 from vsched.cli.plan.workloads import decode_with_pods
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.wire.manifests import Origin
-from vsched.mirror.wire.volumes import PersistentVolumeClaim
 from vsched.model.frozen import freeze
 
 

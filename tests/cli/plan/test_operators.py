@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from tests.support.operators import Obj, Seen, made_of, sample
 from tests.support.plans import DEFAULT_POLICY, manifests
 from tests.support.questions import recording_of
+from vsched.api.manifests import Origin
 from vsched.cli import cli
 from vsched.cli.plan.live import WhatIf, what_if
 from vsched.cli.plan.on_paper import decide_on_paper
@@ -23,7 +24,6 @@ from vsched.cli.plan.words import objects as objects_words
 from vsched.cli.plan.workloads import decode_with_pods
 from vsched.errors import BadInput
 from vsched.mirror.ingest.words import groups as groups_words
-from vsched.mirror.wire.manifests import Origin
 from vsched.settings.workloads import built_in_table
 
 CLUSTER = "node n1 cpu=4\nnode n2 cpu=4"

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests, policy_from
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.text import as_text
@@ -17,7 +18,6 @@ from vsched.cli.plan.view import Planned, as_document
 from vsched.cli.plan.words import pages as pages_words
 from vsched.framework.policy import Policy
 from vsched.framework.words import jobs as jobs_words
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.plan import CycleReport, JobOutcome, SubGroupOutcome
 from vsched.model.topology.tiers import WHOLE_CLUSTER
 from vsched.settings import load_text

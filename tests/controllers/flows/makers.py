@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from tests.support.vcjob_cluster import task
+from vsched import api
 from vsched.controllers.flows.jobflows import FlowRecord, job_flow_of
 from vsched.controllers.flows.jobtemplates import TemplateRecord
 from vsched.controllers.flows.made import MadeJob
-from vsched.mirror import wire
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -71,8 +71,8 @@ def flow(*flows: Obj, status: Obj | None = None, **spec: Any) -> FlowRecord:
         "spec": {"flows": list(flows), **spec},
         "status": status or {},
     }
-    found = wire.decode("JobFlow", msgspec.json.encode(body))
-    assert isinstance(found, wire.JobFlow)
+    found = api.decode("JobFlow", msgspec.json.encode(body))
+    assert isinstance(found, api.JobFlow)
     return job_flow_of(found)
 
 

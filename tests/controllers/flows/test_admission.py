@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from tests.controllers.vcjobs.manifests import worker
+from vsched import api
 from vsched.controllers.flows import words as flows_words
 from vsched.controllers.flows.admission import maker_refusals
 from vsched.controllers.vcjobs import words as vcjobs_words
-from vsched.mirror import wire
 
 Obj = dict[str, Any]
 TEMPLATE = {"spec": {"tasks": [worker()]}}
@@ -63,22 +63,22 @@ def cron(**fields: Any) -> Obj:
     ],
 )
 def test_cron_jobs(spec: Obj, expected: list[str]) -> None:
-    assert refused(wire.VolcanoCronJob, spec) == expected
+    assert refused(api.VolcanoCronJob, spec) == expected
 
 
 @pytest.mark.parametrize("schedule", ["", "every night", "TZ=Europe/Berlin 0 3 * * *", "0 25 * * *"])
 def test_schedules_that_cannot_be_followed(schedule: str) -> None:
-    (problem,) = refused(wire.VolcanoCronJob, cron(schedule=schedule))
+    (problem,) = refused(api.VolcanoCronJob, cron(schedule=schedule))
     assert problem.startswith(f"spec.schedule: {schedule!r}: ")
 
 
 def test_names_that_leave_no_room_for_those_of_vcjobs() -> None:
-    assert refused(wire.VolcanoCronJob, cron(), "n" * 53)[0] == flows_words.long_name(53, 52)
+    assert refused(api.VolcanoCronJob, cron(), "n" * 53)[0] == flows_words.long_name(53, 52)
 
 
 def test_names_that_leave_no_room_for_those_of_pods() -> None:
     pod = f"{'n' * 50}-00000000-worker-0"
-    assert refused(wire.VolcanoCronJob, cron(), "n" * 50) == [
+    assert refused(api.VolcanoCronJob, cron(), "n" * 50) == [
         vcjobs_words.long_pod_name("spec.jobTemplate.spec.tasks[0]", pod, 68, 63)
     ]
 
@@ -100,7 +100,7 @@ def test_names_that_leave_no_room_for_those_of_pods() -> None:
     ],
 )
 def test_job_flows(flows: list[Obj], expected: list[str]) -> None:
-    assert refused(wire.JobFlow, {"flows": flows}) == expected
+    assert refused(api.JobFlow, {"flows": flows}) == expected
 
 
 @pytest.mark.parametrize(
@@ -116,4 +116,4 @@ def test_job_flows(flows: list[Obj], expected: list[str]) -> None:
     ],
 )
 def test_job_templates(spec: Obj, expected: list[str]) -> None:
-    assert refused(wire.JobTemplate, spec) == expected
+    assert refused(api.JobTemplate, spec) == expected

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched import api
 from vsched.controllers.flows import words
 from vsched.controllers.flows.cronjobs import SCHEDULED_AT, CronJob, CronPlan, cron_job_of, decide
 from vsched.controllers.flows.made import MadeJob
 from vsched.kube.times import time_stamp
-from vsched.mirror import wire
 
 Obj = dict[str, Any]
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC).timestamp()
@@ -197,11 +197,11 @@ def test_a_schedule_that_cannot_be_followed_is_told(job: CronJob, reason: str, m
 
 
 def test_what_is_not_stated_has_kubernetes_defaults() -> None:
-    found = wire.decode(
-        wire.VOLCANO_CRON_JOB,
+    found = api.decode(
+        api.VOLCANO_CRON_JOB,
         b'{"metadata":{"name":"c","namespace":"x"},"spec":{"schedule":"@daily","jobTemplate":{}}}',
     )
-    assert isinstance(found, wire.VolcanoCronJob)
+    assert isinstance(found, api.VolcanoCronJob)
     read = cron_job_of(found)
     assert (read.concurrency, read.suspended, read.kept_successful, read.kept_failed) == ("Allow", False, 3, 1)
 

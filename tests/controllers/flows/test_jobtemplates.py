@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
+from vsched import api
+from vsched.api.resources import VCJOB
 from vsched.controllers.flows.jobtemplates import LISTED_MAX, TemplateRecord, job_template_of, template_status
 from vsched.controllers.flows.made import MadeJob, made_job_of
-from vsched.mirror import wire
-from vsched.mirror.resources import VCJOB
 
 Obj = dict[str, Any]
 
 
 def template(**status: Any) -> TemplateRecord:
     body = {"metadata": {"name": "a", "namespace": "x", "uid": "u"}, "spec": {"queue": "q"}, "status": status}
-    found = job_template_of(wire.decode("JobTemplate", msgspec.json.encode(body)))
+    found = job_template_of(api.decode("JobTemplate", msgspec.json.encode(body)))
     assert found is not None
     return found
 
@@ -71,6 +71,6 @@ def test_of_which_template_a_vcjob_was_made(label: str, owner: str, wanted: str)
         "labels": {"volcano.sh/createdByJobTemplate": label},
         "ownerReferences": [{**reference, "controller": True}],
     }
-    found = made_job_of(wire.decode(VCJOB, msgspec.json.encode({"metadata": metadata, "spec": {}})))
+    found = made_job_of(api.decode(VCJOB, msgspec.json.encode({"metadata": metadata, "spec": {}})))
     assert found is not None
     assert found.template == wanted

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.controllers.flows.makers import NOW, after, flow, made, templates
+from vsched.api.flows import FlowProbe
 from vsched.controllers.flows import words
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.probes import (
@@ -24,7 +25,6 @@ from vsched.controllers.flows.probes import (
 )
 from vsched.controllers.flows.progress import FlowPlan, proceed
 from vsched.controllers.vcjobs.view import VcjobPod
-from vsched.mirror.wire.flows import FlowProbe
 
 Obj = dict[str, Any]
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.feeding import tell_list
+from vsched import api
 from vsched.clock import SystemClock
 from vsched.controllers import words
 from vsched.controllers.sharding.nodeshards import (
@@ -25,7 +26,6 @@ from vsched.controllers.sharding.nodeshards import (
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
 from vsched.model.nodes.masks import NodeMask
 from vsched.writes.limits import TokenBucket
 from vsched.writes.writer import Writer
@@ -64,7 +64,7 @@ def test_the_status_says_what_comes_and_what_goes() -> None:
     }
 
 
-def node_shard(name: str, desired: Sequence[str] | None, in_use: Sequence[str] = ()) -> wire.Object:
+def node_shard(name: str, desired: Sequence[str] | None, in_use: Sequence[str] = ()) -> api.Object:
     made: dict[str, Any] = {
         "apiVersion": "shard.volcano.sh/v1alpha1",
         "kind": "NodeShard",

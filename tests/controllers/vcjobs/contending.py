@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from tests.controllers.vcjobs.world import World
 from tests.support import builders as make
+from vsched import api
 from vsched.controllers.vcjobs.podgroup import podgroup_of
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.view import VcjobPod
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.kube.times import time_stamp
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.settings.built_in import REGISTRY
@@ -117,7 +117,7 @@ class Contest:
         for world in self.worlds.values():
             job = world.job
             if self._seen:
-                found[wire.VCJOB, job.key] = _vcjob(world)
+                found[api.VCJOB, job.key] = _vcjob(world)
             if world.group is not None:
                 told = {"metadata": {"uid": world.group.uid}, "status": {"phase": world.group.phase}}
                 found["PodGroup", job.podgroup] = make.merged(self._groups[job.name], told)
@@ -136,7 +136,7 @@ class Contest:
     def _tell(self, kind: str, change: str, obj: Obj) -> None:
         self._version += 1
         told = make.merged(obj, {"metadata": {"resourceVersion": str(self._version)}})
-        self.cache.intake.apply(kind, change, wire.read(kind, msgspec.json.encode(told)))
+        self.cache.intake.apply(kind, change, api.read(kind, msgspec.json.encode(told)))
 
 
 @cache

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
+from vsched.api.batch import VolcanoJob
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.spec import VcJob
-from vsched.mirror.wire.batch import VolcanoJob
 
 OWNER: dict[str, Any] = {
     "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "train", "uid": "j1", "controller": True

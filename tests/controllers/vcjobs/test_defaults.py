@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from tests.controllers.vcjobs.manifests import manifest, worker
+from vsched.api.batch import VolcanoJob
 from vsched.controllers.vcjobs.defaults import Default, defaults_of, with_defaults
 from vsched.controllers.vcjobs.read import job_of
-from vsched.mirror.wire.batch import VolcanoJob
 
 Obj = dict[str, Any]
 

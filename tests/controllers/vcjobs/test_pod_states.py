@@ -10,8 +10,8 @@ import pytest
 from tests.controllers.vcjobs.manifests import OWNER
 from tests.support.builders import merged
 from tests.support.running import pod, podgroup
+from vsched import api
 from vsched.controllers.vcjobs.pod_states import job_group_of, job_pod_of
-from vsched.mirror import wire
 
 Obj = dict[str, Any]
 MINE: Obj = {
@@ -35,8 +35,8 @@ def container(**state: Any) -> Obj:
     return {"name": "main", "restartCount": 1, "state": state}
 
 
-def read(kind: str, obj: Obj) -> wire.Object:
-    return wire.decode(kind, json.dumps(obj).encode())
+def read(kind: str, obj: Obj) -> api.Object:
+    return api.decode(kind, json.dumps(obj).encode())
 
 
 def state_of(**status: Any) -> Any:

@@ -11,12 +11,12 @@ from tests.controllers.vcjobs.manifests import OWNER
 from tests.support.builders import merged
 from tests.support.running import pod, podgroup
 from tests.support.vcjob_cluster import task, vcjob
+from vsched import api
+from vsched.api.resources import VCJOB
 from vsched.clock import FakeClock
 from vsched.controllers.vcjobs.records import UNSEEN_SECONDS, JobRecords
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
-from vsched.mirror.resources import VCJOB
 
 Obj = dict[str, Any]
 
@@ -39,7 +39,7 @@ class Bench:
 
     def tell(self, kind: str, obj: Obj, delta: Delta = Delta.MODIFIED) -> None:
         """The watch delivers this."""
-        self.records.feeds[kind].apply(delta, wire.decode(kind, json.dumps(obj).encode()))
+        self.records.feeds[kind].apply(delta, api.decode(kind, json.dumps(obj).encode()))
 
     @property
     def job(self) -> VcJob:

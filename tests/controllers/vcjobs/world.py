@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from vsched.api.batch import VolcanoJobStatus
 from vsched.controllers.vcjobs.naming import partition_of, pod_name
 from vsched.controllers.vcjobs.podgroup import podgroup_spec
 from vsched.controllers.vcjobs.read import status_of
@@ -14,7 +15,6 @@ from vsched.controllers.vcjobs.reconcile import reconcile
 from vsched.controllers.vcjobs.spec import JobAction, VcJob
 from vsched.controllers.vcjobs.stages import gang_of
 from vsched.controllers.vcjobs.view import ActionRequest, GroupState, JobPlan, VcjobPod, VcjobView
-from vsched.mirror.wire.batch import VolcanoJobStatus
 
 
 class World:

@@ -8,12 +8,12 @@ import orjson
 import pytest
 
 from tests.support.parties import amounts, party, world
+from vsched import api
 from vsched.arbitrator.effects import Promise, RoundResult
 from vsched.arbitrator.extender import ExtenderAnswer, PlacementRequest
 from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission, Review
 from vsched.daemon.words import states as states_words
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model import words
@@ -65,7 +65,7 @@ class Desk:
 
     def see(self, *objects: Obj, type: str = "ADDED") -> None:
         for found in objects:
-            self.cache.intake.apply("Pod", type, wire.read("Pod", orjson.dumps(found)))
+            self.cache.intake.apply("Pod", type, api.read("Pod", orjson.dumps(found)))
 
     def judge(self, name: str) -> str | None:
         """Of a pod that exists, whatever is said of it."""
@@ -171,7 +171,7 @@ def test_consumers_and_buckets_are_judged_beside_all_others(found: Claim | Bucke
     node = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "pods": "110"}}}
     objects = {"ResourceQuota": quota, "Node": node, "Bucket": {"metadata": {"name": "area"}, "spec": {}}}
     for kind, obj in objects.items():
-        cache.intake.apply(kind, "ADDED", wire.read(kind, orjson.dumps(obj)))
+        cache.intake.apply(kind, "ADDED", api.read(kind, orjson.dumps(obj)))
     problems = review.review(found)
     assert bool(problems) == bool(problem)
     assert all(problem in line for line in problems)

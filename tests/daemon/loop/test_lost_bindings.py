@@ -14,11 +14,11 @@ from tests.support.fault_proxy import FaultProxy, faulty
 from tests.support.plans import NOW, manifests
 from tests.support.running import gang, node, nodes_of, pod, scheduling
 from tests.support.waiting import until
+from vsched import api
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.mirror import wire
 from vsched.mirror.events import MirrorEvents
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
@@ -77,7 +77,7 @@ def test_a_pod_that_somebody_else_bound_is_taken_to_be_there() -> None:
     changes = list[str]()
     cache = Mirror(MirrorSettings(frozenset({"vsched"})), MirrorEvents(lambda: changes.append("room")))
     for found in manifests("node n1 cpu=1\nnode n2 cpu=1\njob ns/a pods=1 cpu=1"):
-        cache.intake.apply(found["kind"], "ADDED", wire.decode(found["kind"], orjson.dumps(found)))
+        cache.intake.apply(found["kind"], "ADDED", api.decode(found["kind"], orjson.dumps(found)))
     (uid,) = (uid for job in cache.snapshot(NOW).jobs.values() for uid in job.tasks)
 
     def idle() -> dict[str, int]:
@@ -135,7 +135,7 @@ async def test_what_is_bound_and_only_shown_late_stays_believed() -> None:
         )
         for name, uid in uids.items():
             seen = {"metadata": {"name": name, "namespace": "default", "uid": uid}, "spec": gone["spec"]}
-            cache.intake.apply("Pod", "ADDED", wire.read("Pod", orjson.dumps(seen)))
+            cache.intake.apply("Pod", "ADDED", api.read("Pod", orjson.dumps(seen)))
             bind = Bind(uid, "default", name, "n1", "default/g")
             cache.assumptions.assume(CycleReport(binds=(bind,)))
             confirmations.accepted(bind)
@@ -154,9 +154,9 @@ async def test_one_that_is_lost_is_found_behind_many_that_the_watch_has_shown() 
             client, cache.assumptions, SystemClock(), lambda bind: told.append(bind.name), SOON
         )
 
-        def seen(name: str, version: str, **spec: str) -> wire.Object:
+        def seen(name: str, version: str, **spec: str) -> api.Object:
             metadata = {"name": name, "namespace": "default", "uid": name, "resourceVersion": version}
-            return wire.read("Pod", orjson.dumps({"metadata": metadata, "spec": {**pod(name)["spec"], **spec}}))
+            return api.read("Pod", orjson.dumps({"metadata": metadata, "spec": {**pod(name)["spec"], **spec}}))
 
         for name in names:
             cache.intake.apply("Pod", "ADDED", seen(name, "1"))
@@ -173,7 +173,7 @@ async def test_one_that_is_lost_is_found_behind_many_that_the_watch_has_shown() 
 def test_a_list_that_began_before_the_binding_was_accepted_proves_nothing() -> None:
     cache = Mirror(MirrorSettings(frozenset({"vsched"})))
     metadata = {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "5"}
-    seen = wire.read("Pod", orjson.dumps({"metadata": metadata, "spec": pod("p")["spec"]}))
+    seen = api.read("Pod", orjson.dumps({"metadata": metadata, "spec": pod("p")["spec"]}))
     cache.intake.replace("Pod", [seen])
     cache.assumptions.assume(CycleReport(binds=(Bind("u", "ns", "p", "n1", "ns/g"),)))
     cache.intake.replace("Pod", [seen])

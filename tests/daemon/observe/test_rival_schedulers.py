@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.support.fault_proxy import faulty
 from tests.support.running import gang, node, nodes_of, pod, reasons_of, scheduling
 from tests.support.waiting import until
+from vsched.api.resources import PODS
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.mirror.resources import PODS
 from vsched.sim.cluster import Cluster
 
 

@@ -19,6 +19,7 @@ from tests.support.volumes import (
     storage_class,
     volume,
 )
+from vsched.api.manifests import Origin
 from vsched.cli.plan.claims import with_claims
 from vsched.explain.edits.claims import AddDevices, AddVolumes, CreateVolumeClaims
 from vsched.explain.edits.nodes import AddNodes
@@ -30,7 +31,6 @@ from vsched.explain.words import edits
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.wire.manifests import Origin
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY

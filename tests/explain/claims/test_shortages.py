@@ -17,6 +17,7 @@ from tests.support.devices import (
 )
 from tests.support.plans import DEFAULT_POLICY, NOW, mirror
 from tests.support.volumes import claim, claim_volumes, storage_class
+from vsched.api.manifests import Origin
 from vsched.cli.plan.claims import with_claims
 from vsched.explain.claims import words as claims_words
 from vsched.explain.explaining import explain
@@ -24,7 +25,6 @@ from vsched.explain.records import Explanation
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.state import words as state_words
-from vsched.mirror.wire.manifests import Origin
 from vsched.settings.built_in import REGISTRY
 
 LARGE = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("80Gi")) >= 0'

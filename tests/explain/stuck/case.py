@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from tests.support.builders import merged
 from tests.support.plans import NOW, Manifest, manifests, mirror, policy_from, policy_of, reading
+from vsched.api.manifests import Origin
 from vsched.cli.plan.claims import with_claims
 from vsched.explain.edits.base import Edit
 from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
-from vsched.mirror.wire.manifests import Origin
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
 

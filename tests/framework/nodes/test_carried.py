@@ -10,11 +10,11 @@ import pytest
 
 from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror
+from vsched import api
 from vsched.framework.nodes import carried
 from vsched.framework.nodes.carried import CarriedNodes, carried_nodes
 from vsched.framework.nodes.shapes import ShapeNodes
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.model.memo import Memo
 from vsched.model.nodes.table import NodeTable
@@ -28,7 +28,7 @@ def runs(cache: Mirror, name: str, node: str, delta: Delta = Delta.ADDED) -> Sna
     """The cluster once one more pod runs on a node, or is gone."""
     for one in manifests(f"pods x/{name} 1 cpu=1 on={node}"):
         one["metadata"].setdefault("uid", one["metadata"]["name"])
-        cache.intake.apply(one["kind"], delta, wire.decode(one["kind"], orjson.dumps(one)))
+        cache.intake.apply(one["kind"], delta, api.decode(one["kind"], orjson.dumps(one)))
     return cache.snapshot(NOW)
 
 
@@ -78,7 +78,7 @@ def test_nodes_that_come_make_a_new_table(cache: Mirror) -> None:
     first = session(memo, cache.snapshot(NOW))
     for one in manifests("node n4 cpu=4"):
         one["metadata"].setdefault("uid", "n4")
-        cache.intake.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(one)))
+        cache.intake.apply("Node", Delta.ADDED, api.decode("Node", orjson.dumps(one)))
     assert session(memo, cache.snapshot(NOW)) is not first
 
 

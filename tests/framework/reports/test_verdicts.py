@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror, policy_of
+from vsched import api
 from vsched.framework.cycle import run_cycle
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Unschedulable
 from vsched.settings.built_in import REGISTRY
@@ -47,7 +47,7 @@ class Cycles:
         for found in manifests(self._text):
             if found not in before:
                 found["metadata"].setdefault("uid", found["metadata"]["name"])
-                self._cache.intake.apply(found["kind"], Delta.ADDED, wire.decode(found["kind"], orjson.dumps(found)))
+                self._cache.intake.apply(found["kind"], Delta.ADDED, api.decode(found["kind"], orjson.dumps(found)))
 
 
 def of_job(found: dict[str, Unschedulable], job: str) -> dict[str, Unschedulable]:

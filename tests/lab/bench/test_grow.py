@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from vsched import api
 from vsched.cli import cli
 from vsched.kube.watch.framing import decode_page
 from vsched.lab.bench.grow.objects import ClusterSize, lists, new_gang, room
@@ -23,7 +24,6 @@ from vsched.lab.bench.grow.view import as_tables
 from vsched.lab.bench.growth import capacity_policy
 from vsched.lab.bench.words import grow as words
 from vsched.lab.bench.words.core import OUT_WITHOUT_GROW
-from vsched.mirror import wire
 from vsched.model.pods.status import Status
 
 SMALL = ClusterSize(nodes=8, pods=200, queues=8, namespaces=6, waiting=40)
@@ -44,7 +44,7 @@ def test_every_kind_is_listed_with_as_many_objects_as_were_asked_for() -> None:
     uids: set[str] = set()
     for kind, data in lists(SMALL):
         for part in decode_page(data).items or ():
-            found = wire.decode(kind, bytes(part))
+            found = api.decode(kind, bytes(part))
             counts[kind] += 1
             if kind == "Pod":
                 uids.add(found.metadata.uid)
@@ -70,7 +70,7 @@ def test_a_new_gang_asks_for_what_no_other_asks_for() -> None:
     for number in (0, 1):
         daemon.new_shape(number)
         for kind, data in new_gang(SMALL, number, NEW_GANG):
-            task = daemon.mirror.task(wire.decode(kind, data).metadata.uid) if kind == "Pod" else None
+            task = daemon.mirror.task(api.decode(kind, data).metadata.uid) if kind == "Pod" else None
             shapes |= {task.shape} if task is not None else set()
     assert len(shapes) == 2
 

@@ -7,13 +7,13 @@ import re
 import orjson
 import pytest
 
+from vsched import api
 from vsched.errors import VschedError
 from vsched.lab.fill.machines import MachineTable
 from vsched.lab.fill.objects import SCHEDULER, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace import words
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.vgpus import IDS
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.deviceshare.records import DeviceAsk, SharedDeviceRequest
@@ -25,9 +25,9 @@ NODE, PLAIN = TraceNode("n", 8000, 1000, 2, "T4"), TraceNode("plain", 9000, 1000
 def mirror(gpus: Gpus, *pods: TracePod) -> Mirror:
     cache = Mirror(MirrorSettings(frozenset({SCHEDULER}), open_without_state=True))
     for node in (NODE, PLAIN):
-        cache.intake.apply("Node", "ADDED", wire.decode("Node", orjson.dumps(gpus.node(node))))
+        cache.intake.apply("Node", "ADDED", api.decode("Node", orjson.dumps(gpus.node(node))))
     for pod in pods:
-        cache.intake.apply("Pod", "ADDED", wire.decode("Pod", orjson.dumps(gpus.pod(pod, pod.name, 1.0))))
+        cache.intake.apply("Pod", "ADDED", api.decode("Pod", orjson.dumps(gpus.pod(pod, pod.name, 1.0))))
     cache.snapshot(0.0)
     assert not [*cache.unused()], "nothing is left out"
     return cache

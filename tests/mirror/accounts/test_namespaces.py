@@ -17,7 +17,7 @@ from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.mirrors import World
 from tests.support.views import task_view, view
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.amounts.counted import counted_name
@@ -486,11 +486,11 @@ def test_whatever_happens_the_books_are_those_of_what_is_there(
             there[identity] = fields
     check(cache)
     fresh = Mirror(MirrorSettings(frozenset({"volcano"}), arbitrating=True))
-    for kind in wire.KINDS:
+    for kind in api.KINDS:
         fresh.intake.replace(kind, [make.read(fields) for fields in there.values() if fields["kind"] == kind])
     check(fresh)
     assert parties_view(cache) == parties_view(fresh)
-    for kind in wire.KINDS:
+    for kind in api.KINDS:
         cache.intake.replace(kind, [])
     cache.snapshot(0.0)
     assert cache.arbitration().parties == cache.arbitration().buckets == {}

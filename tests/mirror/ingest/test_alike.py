@@ -14,8 +14,8 @@ from tests.mirror.streams import pods
 from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.spoiling import spoilt
+from vsched import api
 from vsched.errors import UNREADABLE, BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.alike import NAMING, READ_LABELS, key_of
 from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS
 from vsched.mirror.ingest.pods import PodReader
@@ -32,7 +32,7 @@ def reader() -> PodReader:
     return PodReader(ResourceAxis(), OURS, has_owners=lambda uid: uid.endswith("owned"))
 
 
-def read(by: PodReader, pod: wire.Pod) -> Found:
+def read(by: PodReader, pod: api.Pod) -> Found:
     """What is read of a pod, or what is wrong with it."""
     try:
         found = by.read(pod)
@@ -225,9 +225,9 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def as_pod(fields: dict[str, Any]) -> wire.Pod:
+def as_pod(fields: dict[str, Any]) -> api.Pod:
     found = make.decode(make.pod(**fields))
-    assert isinstance(found, wire.Pod)
+    assert isinstance(found, api.Pod)
     return found
 
 
@@ -256,8 +256,8 @@ def test_pods_of_a_stream_are_read_as_alone(found: list[dict[str, Any]]) -> None
 def test_hostile_pods_are_read_as_alone() -> None:
     by, problems = reader(), 0
     for told, data in spoilt("Pod", each=197):
-        pod = wire.read("Pod", data)
-        if isinstance(pod, wire.Pod):
+        pod = api.read("Pod", data)
+        if isinstance(pod, api.Pod):
             remembered = read(by, pod)
             problems += isinstance(remembered, str)
             by.sweep(set(), set())

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from vsched.api.base import Metadata
 from vsched.mirror.ingest.annotations import (
     EXPECTED_DURATION,
     cooldown_seconds_of,
@@ -16,7 +17,6 @@ from vsched.mirror.ingest.annotations import (
     waiting_seconds_of,
 )
 from vsched.mirror.ingest.words import groups as groups_words
-from vsched.mirror.wire.base import Metadata
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.jobs.budget import JobBudget
 from vsched.model.pods.shape import ScoringStrategy

@@ -8,8 +8,8 @@ import pytest
 
 from tests.mirror import arbitrated as of
 from tests.support import builders as make
+from vsched import api
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of, limits_of_quota
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.words import groups as groups_words
@@ -221,10 +221,10 @@ def test_one_resource_spelt_twice_with_one_amount_is_stated_once() -> None:
 )
 def test_other_fields_that_make_no_sense_are_one_clear_line(spec: make.Fields, problem: str) -> None:
     found = make.read(of.consumer(spec=spec))
-    if isinstance(found, wire.Malformed):
+    if isinstance(found, api.Malformed):
         assert found.message == f"Consumer ns/c: {problem}"
     else:
-        assert isinstance(found, wire.Consumer)
+        assert isinstance(found, api.Consumer)
         with pytest.raises(BadObject) as caught:
             claim_of(found)
         assert str(caught.value) == f"Consumer ns/c: {problem}"

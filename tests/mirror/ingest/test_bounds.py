@@ -11,6 +11,7 @@ import pytest
 from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from vsched.api import words as wire_words
 from vsched.framework.cycle import run_cycle
 from vsched.framework.words import jobs as jobs_words
 from vsched.mirror.awaiting_columns import AT_ONCE
@@ -35,7 +36,6 @@ from vsched.mirror.ingest.bounds import (
 )
 from vsched.mirror.ingest.words import fields as fields_words
 from vsched.mirror.mirror import Mirror
-from vsched.mirror.wire import words as wire_words
 from vsched.model import words as model_words
 from vsched.settings.built_in import REGISTRY
 

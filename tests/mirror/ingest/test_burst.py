@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.plans import manifests, mirror
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.requests import request_of
 from vsched.model.amounts.resources import ResourceAxis
 
@@ -59,7 +59,7 @@ PLAIN = container({"cpu": "1"})
 def test_burst_is_what_limits_allow_beyond_requests(spec: make.Fields, burst: tuple[int, int]) -> None:
     found = make.read(make.merged(make.pod(), {"spec": spec}))
 
-    assert isinstance(found, wire.Pod)
+    assert isinstance(found, api.Pod)
     assert request_of(found, ResourceAxis()).burst == burst
 
 

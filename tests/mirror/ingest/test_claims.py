@@ -7,9 +7,9 @@ import pytest
 from tests.support import builders as make
 from tests.support import devices as of
 from tests.support import volumes
+from vsched.api import words
 from vsched.errors import BadObject
 from vsched.mirror.ingest.claims import claims_of
-from vsched.mirror.wire import words
 from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
 
 Fields = make.Fields

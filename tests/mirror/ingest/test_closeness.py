@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.plans import NOW, manifests, mirror
+from vsched.api import words as wire_words
 from vsched.errors import BadObject
 from vsched.mirror.ingest.bounds import MATCH_KEYS_MAX, NAME_LENGTH_MAX, POLICIES_MAX, REQUIREMENTS_MAX
 from vsched.mirror.ingest.implicit import implied_job, joined
@@ -16,7 +17,6 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.words import fields as fields_words
 from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.ingest.words import nodes as nodes_words
-from vsched.mirror.wire import words as wire_words
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.spec import JobSpec

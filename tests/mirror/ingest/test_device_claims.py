@@ -8,10 +8,10 @@ import pytest
 
 from tests.support import builders as make
 from tests.support import devices as of
+from vsched.api.base import Raw
 from vsched.errors import BadObject
 from vsched.mirror.ingest.device_claims import claim_spec_of, device_claim_of
 from vsched.mirror.ingest.words import devices as words
-from vsched.mirror.wire.base import Raw
 from vsched.model.claims.devices import (
     ALL,
     AllocatedDevice,

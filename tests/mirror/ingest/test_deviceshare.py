@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.deviceshare import HANDSHAKE, IDS, INDEX, REGISTER, V100, asking, device, devices, vgpu_node
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.deviceshare import node_devices_of, parts_of
 from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.pods import PodReader
@@ -28,9 +28,9 @@ ONE = SharedDeviceRequest("vgpu", (DeviceAsk(),), (0,))
 HAMI_JSON = '[{"id":"GPU-0","index":0,"count":4,"devmem":8192,"devcore":100,"type":"A10","numa":1,"health":true}]'
 
 
-def node(fields: Obj) -> wire.Node:
+def node(fields: Obj) -> api.Node:
     found = make.read(fields)
-    assert isinstance(found, wire.Node)
+    assert isinstance(found, api.Node)
     return found
 
 
@@ -45,7 +45,7 @@ def task_of(*containers: Obj, inits: tuple[Obj, ...] = (), axis: ResourceAxis | 
         spec={"schedulerName": "vsched", "containers": list(containers), "initContainers": list(inits)},
     )
     found = make.read(fields)
-    assert isinstance(found, wire.Pod)
+    assert isinstance(found, api.Pod)
     facts = PodReader(axis or ResourceAxis(), frozenset({"vsched"})).read(found)
     assert facts is not None
     return facts.task
@@ -278,7 +278,7 @@ def test_what_a_pod_holds_is_passed_over_where_it_cannot_be_read(text: str, prob
     fields = make.pod(metadata={"annotations": {IDS: text}}, spec={"schedulerName": "vsched"})
     fields["spec"]["containers"] = [asking(vgpu_number=1)]
     found = make.read(fields)
-    assert isinstance(found, wire.Pod)
+    assert isinstance(found, api.Pod)
     facts = PodReader(ResourceAxis(), frozenset({"vsched"})).read(found)
 
     assert facts is not None
@@ -299,7 +299,7 @@ def test_policies_for_the_devices_of_a_podgroup(amounts: dict[str, int], policy:
     fields = make.pod(metadata={"annotations": {name: policy}}, spec={"schedulerName": "vsched"})
     fields["spec"]["containers"] = [asking(**amounts)]
     found = make.read(fields)
-    assert isinstance(found, wire.Pod)
+    assert isinstance(found, api.Pod)
     facts = PodReader(ResourceAxis(), frozenset({"vsched"})).read(found)
 
     assert facts is not None

@@ -10,8 +10,8 @@ import pytest
 from tests.mirror.watch import Watch
 from tests.support import builders as make
 from tests.support.plans import DEFAULT_POLICY, manifests, mirror
+from vsched import api
 from vsched.framework.cycle import run_cycle
-from vsched.mirror import wire
 from vsched.mirror.ingest.evictions import (
     checkpoint_of,
     deletion_cost_of,
@@ -171,13 +171,13 @@ AT = 1_800_000_000.0
 REQUEST = EvictionRequest(AT, AT + 600, "reclaim", "ml/train")
 
 
-def asked_pod(said: str | None, annotations: dict[str, str], status: str = "True") -> wire.Pod:
+def asked_pod(said: str | None, annotations: dict[str, str], status: str = "True") -> api.Pod:
     """A pod on a node with the condition that it was asked (None: without), and with annotations."""
     condition = {"type": ASKED, "status": status, "message": said, "lastTransitionTime": "2027-01-15T08:00:00Z"}
     conditions = [] if said is None else [condition]
     made = make.pod("p", node="n1", metadata={"annotations": annotations}, status={"conditions": conditions})
     found = make.read(made)
-    assert isinstance(found, wire.Pod)
+    assert isinstance(found, api.Pod)
     return found
 
 

@@ -9,11 +9,11 @@ import pytest
 from tests.mirror.watch import Watch
 from tests.support import builders as make
 from tests.support.hypernodes import hypernode, hypernode_object
+from vsched.api.topology import HyperNode as WireHyperNode
 from vsched.mirror.ingest.bounds import PATTERN_LENGTH_MAX
 from vsched.mirror.ingest.hypernodes import ShownStatus, hypernode_of
 from vsched.mirror.ingest.words import fields as fields_words
 from vsched.mirror.ingest.words import nodes as nodes_words
-from vsched.mirror.wire.topology import HyperNode as WireHyperNode
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.topology.hypernodes import NO_TOPOLOGY, HyperNode, Member, TopologyCatalogue
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.npus import CHIP, allocated, asking_npu, npu, npu_node, npu_part, register
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.deviceshare import node_devices_of, parts_of
 from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.pods import PodReader
@@ -25,16 +25,16 @@ WHOLE_NPU = DeviceAsk(1, 0, 0, 100)
 
 def read(fields: Obj) -> tuple[tuple[NodeDevices, ...], list[str]]:
     found, remarks = make.read(fields), list[str]()
-    assert isinstance(found, wire.Node)
+    assert isinstance(found, api.Node)
     return node_devices_of(found, remarks), remarks
 
 
-def pod_of(*containers: Obj, inits: int = 0, **said: str) -> wire.Pod:
+def pod_of(*containers: Obj, inits: int = 0, **said: str) -> api.Pod:
     spec = {"schedulerName": "vsched", "containers": list(containers)}
     if inits:
         spec["initContainers"] = [make.container("1")] * inits
     found = make.read(make.pod(metadata={"annotations": said}, spec=spec))
-    assert isinstance(found, wire.Pod)
+    assert isinstance(found, api.Pod)
     return found
 
 
@@ -126,7 +126,7 @@ def test_what_cannot_be_read_of_a_node_is_said_and_left_out(text: str, problem: 
 def test_a_node_offers_the_sums_of_its_npus() -> None:
     axis = ResourceAxis()
     found = make.read(npu_node("n1", [npu(0), npu(1)], count=8))
-    assert isinstance(found, wire.Node)
+    assert isinstance(found, api.Node)
 
     offered = axis.render(node_of(found, axis).allocatable)
     assert {name: value for name, value in offered.items() if "Ascend" in name} == {

@@ -9,7 +9,7 @@ import pytest
 
 from tests.mirror.watch import Watch
 from tests.support import builders as make
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.evictions import IMPERATIVE, answer_of
 from vsched.mirror.state.responders import ResponderStore
 from vsched.model.pods.cooperation import ASKED, NO_ANSWER, EvictionRequest, ResponderAnswer
@@ -36,8 +36,8 @@ def eviction(*states: str, name: str = "e", failed: bool = False, uid: str = "u"
     }
 
 
-def decoded(found: dict[str, Any]) -> wire.Eviction:
-    return msgspec.convert(found, wire.Eviction, strict=False)
+def decoded(found: dict[str, Any]) -> api.Eviction:
+    return msgspec.convert(found, api.Eviction, strict=False)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 from tests.support import builders as make
+from vsched.api.objects import PodGroupSpec, QueueSpec
+from vsched.api.pods import Container, PodSpec
 from vsched.apimachinery.meta.schema import schema_table
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodReader
@@ -20,8 +22,6 @@ from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.unsupported import NODE_BOUND
 from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.ingest.words import groups as groups_words
-from vsched.mirror.wire.objects import PodGroupSpec, QueueSpec
-from vsched.mirror.wire.pods import Container, PodSpec
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.pods.ignorable import IGNORABLE
 from vsched.model.pods.task import Task

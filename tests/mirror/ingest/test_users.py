@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.metadata import MADE_BY, OURS
 from vsched.mirror.ingest.users import rename_user
 from vsched.model.jobs.spec import USER
@@ -16,9 +16,9 @@ KEY = "example.com/owner"
 Fields = dict[str, Any]
 
 
-def read(kind: str, annotations: Fields, labels: Fields, name: str = "x") -> wire.Object:
+def read(kind: str, annotations: Fields, labels: Fields, name: str = "x") -> api.Object:
     metadata = {"name": name, "namespace": "ns", "uid": "u", "annotations": annotations, "labels": labels}
-    return wire.read(kind, orjson.dumps({"kind": kind, "metadata": metadata, "spec": {"containers": []}}))
+    return api.read(kind, orjson.dumps({"kind": kind, "metadata": metadata, "spec": {"containers": []}}))
 
 
 MADE = {MADE_BY: OURS}

@@ -8,13 +8,13 @@ import orjson
 import pytest
 
 from tests.support.zones import DECISION, POLICY, report, volcano_report, zone
+from vsched import api
+from vsched.api import words as wire_words
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.words import fields as fields_words
 from vsched.mirror.ingest.words import nodes as nodes_words
 from vsched.mirror.ingest.zones import shares_of, volcano_zones_of, zones_of
-from vsched.mirror.wire import words as wire_words
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.nodes.zones import NodeZones, Zone
 from vsched.model.pods.shape import ZoneRequest
@@ -26,10 +26,10 @@ GIB = 1 << 30
 
 def read(found: Obj) -> NodeZones:
     kind = found["kind"]
-    decoded = wire.decode(kind, orjson.dumps(found))
-    if isinstance(decoded, wire.NodeResourceTopology):
+    decoded = api.decode(kind, orjson.dumps(found))
+    if isinstance(decoded, api.NodeResourceTopology):
         return zones_of(decoded)
-    assert isinstance(decoded, wire.Numatopology)
+    assert isinstance(decoded, api.Numatopology)
     return volcano_zones_of(decoded)
 
 
@@ -176,8 +176,8 @@ def task_of(*containers: Obj, inits: tuple[Obj, ...] = (), **annotations: str) -
         "metadata": {"name": "p", "namespace": "ns", "uid": "u", "annotations": annotations},
         "spec": {"schedulerName": "vsched", "containers": containers, "initContainers": inits},
     }
-    decoded = wire.decode("Pod", orjson.dumps(fields))
-    assert isinstance(decoded, wire.Pod)
+    decoded = api.decode("Pod", orjson.dumps(fields))
+    assert isinstance(decoded, api.Pod)
     facts = PodReader(ResourceAxis(), frozenset({"vsched"})).read(decoded)
     assert facts is not None
     return facts.task, list(facts.remarks)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.plans import NOW, manifests, mirror
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.state.budgets import BELIEVED_SECONDS
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.plan import Bind, CycleReport, Evict
@@ -101,7 +101,7 @@ class Deciding:
 
     def say(self, line: str, type: str = "MODIFIED") -> None:
         for found in manifests(line):
-            self.cache.intake.apply(found["kind"], type, wire.decode(found["kind"], orjson.dumps(found)))
+            self.cache.intake.apply(found["kind"], type, api.decode(found["kind"], orjson.dumps(found)))
 
     def left(self, later: float = 0.0) -> list[int]:
         return [budget.allowed for budget in self.cache.snapshot(NOW + later).budgets.get("x", ())]

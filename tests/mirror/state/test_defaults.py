@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.plans import manifests, mirror
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.mirror import Mirror
 
 CLASSES = "class low 5\nclass ten 10\nclass high 1000"
@@ -58,7 +58,7 @@ def test_a_changed_class_counts_from_the_next_cycle() -> None:
     cache = mirror(manifests("class ten 10\nqueue q class=ten\nqueue r\njob ns/a queue=q"))
     before = cache.snapshot(0.0)
     seen = (before.priority_range, before.queues["q"].priority, before.jobs["ns/a"].priority)
-    changed = wire.PriorityClass(metadata=wire.Metadata(name="ten", resource_version="9"), value=30)
+    changed = api.PriorityClass(metadata=api.Metadata(name="ten", resource_version="9"), value=30)
     cache.intake.apply("PriorityClass", "MODIFIED", changed)
     after = cache.snapshot(1.0)
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from tests.support.plans import NOW, manifests, mirror
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.mirror.state.durations import SAMPLES_MAX, DurationStore
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.status import Status

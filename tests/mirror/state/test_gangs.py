@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.operators import Obj, Seen, made_of, sample
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.workload_kinds import WorkloadTable, read_again_for
 from vsched.settings.workloads import built_in_table, table_of
 
@@ -70,6 +70,6 @@ def test_until_then_gangs_of_kinds_that_stay_are_what_they_were() -> None:
 
 def test_pods_are_read_again_only_where_it_is_another_question_which_of_them_matter() -> None:
     built_in = built_in_table()
-    assert read_again_for(built_in, built_in, wire.OWNERS) == frozenset()
-    again = read_again_for(table(TABLES["none"]), built_in, wire.OWNERS)
-    assert again == {"Pod", "PodGroup", *wire.OWNERS, *built_in.by_id}
+    assert read_again_for(built_in, built_in, api.OWNERS) == frozenset()
+    again = read_again_for(table(TABLES["none"]), built_in, api.OWNERS)
+    assert again == {"Pod", "PodGroup", *api.OWNERS, *built_in.by_id}

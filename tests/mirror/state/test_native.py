@@ -14,9 +14,9 @@ from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW
 from tests.support.views import view
+from vsched import api
 from vsched.errors import BadObject
 from vsched.framework.cycle import run_cycle
-from vsched.mirror import wire
 from vsched.mirror.ingest.native import native_record_of
 from vsched.mirror.ingest.words import fields as fields_words
 from vsched.mirror.ingest.words import groups as groups_words
@@ -76,8 +76,8 @@ def pod(name: str = "p", of: str = "g", metadata: Fields | None = None, **spec: 
 
 
 def tell(cache: Mirror, fields: Fields, type: str = "ADDED") -> None:
-    kind = wire.kind_of(fields.get("apiVersion", ""), fields["kind"])
-    cache.intake.apply(kind, type, wire.read(kind, msgspec.json.encode(fields)))
+    kind = api.kind_of(fields.get("apiVersion", ""), fields["kind"])
+    cache.intake.apply(kind, type, api.read(kind, msgspec.json.encode(fields)))
 
 
 def mirror(*objects: Fields) -> Mirror:
@@ -92,9 +92,9 @@ def spec_of(cache: Mirror, key: str = KEY) -> JobSpec:
 
 
 def record(fields: Fields) -> Any:
-    kind = wire.kind_of(fields["apiVersion"], fields["kind"])
-    found = wire.decode(kind, msgspec.json.encode(fields))
-    assert isinstance(found, wire.NativePodGroup | wire.CompositePodGroup)
+    kind = api.kind_of(fields["apiVersion"], fields["kind"])
+    found = api.decode(kind, msgspec.json.encode(fields))
+    assert isinstance(found, api.NativePodGroup | api.CompositePodGroup)
     return native_record_of(found, [])
 
 

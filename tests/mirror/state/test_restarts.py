@@ -9,8 +9,8 @@ import pytest
 from tests.support import builders as make
 from tests.support.mirrors import World
 from tests.support.views import named
+from vsched import api
 from vsched.kube.times import time_stamp
-from vsched.mirror import wire
 from vsched.mirror.ingest.restarts import COMING_SECONDS, LEAVING_SECONDS
 
 Obj = dict[str, Any]
@@ -27,7 +27,7 @@ def vcjob(phase: str, reason: str = "RestartJob", retries: int = 1, since: float
     later = {"name": "later", "replicas": 5, "template": template, "dependsOn": {"name": ["w"]}}
     tasks = [{"name": "w", "replicas": 3, "template": template}, later]
     return {
-        "kind": wire.VCJOB,
+        "kind": api.VCJOB,
         "metadata": {"namespace": "ns", "name": "train", "uid": "u"},
         "spec": {"schedulerName": "volcano", "queue": "q", "tasks": tasks, **spec},
         "status": {

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from tests.support.zones import DECISION, report, volcano_report
+from vsched import api
 from vsched.framework.cycle import run_cycle
-from vsched.mirror import wire
 from vsched.mirror.state.zones import ZoneStore
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.whatif.paper import PaperMirror
@@ -68,10 +68,10 @@ def test_of_two_reports_on_a_node_the_first_kind_counts_as_long_as_it_is_there()
 def test_only_a_report_that_says_something_new_is_a_reason_for_a_session() -> None:
     """Agents write reports again and again."""
 
-    def at(second: int, *free: str) -> wire.NodeResourceTopology:
+    def at(second: int, *free: str) -> api.NodeResourceTopology:
         found = report("n1", *free, managedFields=[{"time": f"2026-01-01T00:00:0{second}Z"}])
-        decoded = wire.decode("NodeResourceTopology", json.dumps(found).encode())
-        assert isinstance(decoded, wire.NodeResourceTopology)
+        decoded = api.decode("NodeResourceTopology", json.dumps(found).encode())
+        assert isinstance(decoded, api.NodeResourceTopology)
         return decoded
 
     store = ZoneStore()

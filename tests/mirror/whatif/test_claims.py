@@ -34,12 +34,12 @@ from tests.support.volumes import (
     storage_class,
     volume,
 )
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.explain.edits.nodes import AddNodes
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.whatif.paper import PaperMirror
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import AllocatedDevice, AllocationResult, DeviceId
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, DeviceChoice, VolumeChoice

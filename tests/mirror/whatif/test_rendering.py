@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from tests.support import clusters
 from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.nodes import NodeFacts, node_of
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.queues import ParsedQueue, queue_of
@@ -20,14 +20,14 @@ from vsched.model.queues.queue import Queue
 
 
 def read_group(manifest: Manifest, axis: ResourceAxis) -> JobSpec:
-    found = wire.decode("PodGroup", encoded(manifest))
-    assert isinstance(found, wire.PodGroup)
+    found = api.decode("PodGroup", encoded(manifest))
+    assert isinstance(found, api.PodGroup)
     return job_spec_of(found, axis, "default", [])
 
 
 def read_queue(manifest: Manifest, axis: ResourceAxis) -> ParsedQueue:
-    found = wire.decode("Queue", encoded(manifest))
-    assert isinstance(found, wire.Queue)
+    found = api.decode("Queue", encoded(manifest))
+    assert isinstance(found, api.Queue)
     return queue_of(found, axis, True, [])
 
 
@@ -44,8 +44,8 @@ def test_what_is_written_reads_the_same(text: str) -> None:
     for row, attributes in enumerate(snapshot.nodes.statics.attributes):
         column = enumerate(snapshot.nodes.allocatable[:, row].tolist())
         allocatable = tuple((position, value) for position, value in column if value)
-        found = wire.decode("Node", encoded(node_manifest(attributes, allocatable, axis)))
-        assert isinstance(found, wire.Node)
+        found = api.decode("Node", encoded(node_manifest(attributes, allocatable, axis)))
+        assert isinstance(found, api.Node)
         assert node_of(found, axis) == NodeFacts(attributes, allocatable)
 
 

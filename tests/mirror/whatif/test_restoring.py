@@ -17,12 +17,12 @@ from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, OUR_NAMES, Manifest, manifests, mirror, reading
 from tests.support.seen import placed
 from tests.support.views import view
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.state import words
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.whatif.paper import PaperMirror
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.amounts.resources import CPU
 from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.frozen import freeze

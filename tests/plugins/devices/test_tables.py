@@ -9,13 +9,13 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vsched.api import decode
 from vsched.kernels.deviceshare.table import DeviceTable
 from vsched.lab.fill.objects import SCHEDULER, SharedGpus
 from vsched.lab.trace.files import TraceNode, TracePod
 from vsched.lab.trace.vgpus import IDS
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
-from vsched.mirror.wire import decode
 from vsched.model.memo import Memo
 from vsched.plugins.devices.tables import DeviceTables, device_tables
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror
+from vsched import api
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.kube.watch.deltas import Delta
-from vsched.mirror import wire
 from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.plugins.queues.accounts import Accounts, Sums, sums_of
 
@@ -98,7 +98,7 @@ def test_another_node_of_the_same_mirror_changes_the_terms() -> None:
     assert sums_of(cache.snapshot(NOW + 1), in_a_tree=True, before=sums) is sums
     [node] = manifests("node n2 cpu=6")
     node["metadata"]["uid"] = "n2"
-    cache.intake.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(node)))
+    cache.intake.apply("Node", Delta.ADDED, api.decode("Node", orjson.dumps(node)))
     after = sums_of(cache.snapshot(NOW + 2), in_a_tree=True, before=sums)
     assert after.frame.places["other"].terms.limit[0] - sums.frame.places["other"].terms.limit[0] == 6_000
 

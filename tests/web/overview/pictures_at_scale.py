@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.explain.order import waiting_order
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.frozen import freeze
 from vsched.model.plan import JobOutcome
 from vsched.settings.built_in import REGISTRY

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.support.overviews import session
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.sights import AROUND, JOBS, look, of
-from vsched.mirror.wire.manifests import Origin, decode_manifests
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.model.nodes.usage import Figures, NodeUsage, Reading
 from vsched.web.overview.assembly import Around, assemble, assemble_without_session, nothing_changed, with_number
 from vsched.web.overview.deltas import apply

@@ -8,6 +8,8 @@ import msgspec
 import orjson
 from msgspec.structs import asdict, replace
 
+from vsched import api
+from vsched.api.resources import ALLOCATIONS, BUCKETS, CONSUMERS
 from vsched.cli.allocations import words
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable, shares_of
 from vsched.cli.ask.cluster import allocatable_of_nodes, objects_of
@@ -15,9 +17,7 @@ from vsched.cli.ask.daemon import answer_if_any, page_of
 from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadObject
 from vsched.kube.client import ApiClient
-from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of
-from vsched.mirror.resources import ALLOCATIONS, BUCKETS, CONSUMERS
 from vsched.model.amounts.counted import Counted, summed
 from vsched.model.arbitration.records import ArbitrationCondition, Bucket, Claim
 
@@ -46,13 +46,13 @@ async def read_shares(client: ApiClient, target: DaemonTarget | None = None) -> 
     claims, records, buckets = [], [], []
     for kind, resource in (("Consumer", CONSUMERS), ("Allocation", ALLOCATIONS), ("Bucket", BUCKETS)):
         for obj in await objects_of(client, resource, words.are_not_served):
-            found = wire.decode(kind, orjson.dumps(obj))
+            found = api.decode(kind, orjson.dumps(obj))
             match found:
-                case wire.Consumer():
+                case api.Consumer():
                     claims.append(_claim(found))
-                case wire.Allocation():
+                case api.Allocation():
                     records.append(allocation_of(found))
-                case wire.Bucket():
+                case api.Bucket():
                     buckets.append(_readable_bucket(found))
     shares = shares_of(claims, records, buckets, await _total(client))
     division = await answer_if_any(target, division_of)
@@ -65,7 +65,7 @@ async def division_of(daemon: ApiClient) -> AllocationsPage:
     return found
 
 
-def _claim(found: wire.Consumer) -> Claim:
+def _claim(found: api.Consumer) -> Claim:
     """A Consumer; an unreadable one becomes a claim that states nothing and has a condition with the problem."""
     try:
         return claim_of(found)
@@ -75,7 +75,7 @@ def _claim(found: wire.Consumer) -> Claim:
         return Claim(metadata.namespace or "default", metadata.name, conditions=(problem,))
 
 
-def _readable_bucket(found: wire.Bucket) -> Bucket:
+def _readable_bucket(found: api.Bucket) -> Bucket:
     try:
         return bucket_of(found)
     except BadObject as error:

@@ -71,8 +71,8 @@ async def objects_of(
 
 async def allocatable_of_nodes(client: ApiClient) -> list[dict[str, str]]:
     """The allocatable amounts of every node; empty where we may not read nodes."""
+    from vsched.api.resources import NODES
     from vsched.kube.errors import Forbidden
-    from vsched.mirror.resources import NODES
 
     try:
         listed = await client.list(NODES.path())

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from vsched.api.base import Metadata
+from vsched.api.resources import PODGROUPS, PODS
 from vsched.apimachinery.meta.times import parse_time
 from vsched.cli.ask.cluster import ClusterFlags, Obj, objects_of, with_client
 from vsched.cli.ask.daemon import ask_daemon, decoded, page_of, target_beside
@@ -19,8 +21,6 @@ from vsched.explain.records import Explanation
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.mirror.ingest.podgroups import made_for
-from vsched.mirror.resources import PODGROUPS, PODS
-from vsched.mirror.wire.base import Metadata
 from vsched.model.jobs.native import keys_named
 from vsched.model.pods.status import Phase
 from vsched.web.overview.document import JobRow

@@ -9,6 +9,9 @@ from typing import Any
 
 import msgspec
 
+from vsched import api
+from vsched.api.manifests import read
+from vsched.api.resources import COMMANDS, VCJOB, VCJOBS
 from vsched.cli.ask.cluster import ClusterFlags, Obj, objects_of, with_client
 from vsched.cli.job import words
 from vsched.controllers.vcjobs.read import job_of
@@ -17,9 +20,6 @@ from vsched.controllers.vcjobs.states import FINISHED
 from vsched.errors import BadInput, BadObject, BadQuantity, Unavailable, VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
-from vsched.mirror import wire
-from vsched.mirror.resources import COMMANDS, VCJOB, VCJOBS
-from vsched.mirror.wire.manifests import read
 from vsched.model.amounts.resources import parse_amount
 
 POLL_SECONDS = 0.1
@@ -41,8 +41,8 @@ class JobFlags(msgspec.Struct, frozen=True):
 
 def vcjob_of(found: Obj) -> VcJob:
     """A vcjob as an API server has it; raises BadObject where it cannot be read."""
-    item = wire.decode(VCJOB, msgspec.json.encode(found))
-    assert isinstance(item, wire.VolcanoJob)
+    item = api.decode(VCJOB, msgspec.json.encode(found))
+    assert isinstance(item, api.VolcanoJob)
     return job_of(item)
 
 
@@ -75,7 +75,7 @@ def from_file(file: str) -> list[Obj]:
     """The vcjobs of a file, ``-`` for standard input; raises BadInput where there is anything else in it."""
     found: list[Obj] = []
     for origin, manifest in read((file,), sys.stdin):
-        if wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"]) != VCJOB:
+        if api.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"]) != VCJOB:
             what = f"{manifest['kind']} of {manifest.get('apiVersion') or 'no version'}"
             raise BadInput(words.expected_job(origin, what, VCJOBS.api_version))
         found.append(manifest)

@@ -10,9 +10,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from vsched.mirror import wire
+from vsched import api
+from vsched.api.manifests import Manifests, Origin, made_up_uid
 from vsched.mirror.ingest.volumes import CLASS_ANNOTATION
-from vsched.mirror.wire.manifests import Manifests, Origin, made_up_uid
 from vsched.model.jobs.native import API_GROUP
 
 Manifest = dict[str, Any]
@@ -125,7 +125,7 @@ def _for_pod(pod: Manifest, known: Known) -> tuple[Manifest, list[Manifest]]:
 def new_volume_claims(manifests: Manifests) -> Iterator[str]:
     """The PersistentVolumeClaims (``namespace/name``) that no controller has seen yet."""
     for one in manifests.objects[VOLUME_CLAIM]:
-        if isinstance(one, wire.PersistentVolumeClaim) and not one.status.phase:
+        if isinstance(one, api.PersistentVolumeClaim) and not one.status.phase:
             yield f"{one.metadata.namespace}/{one.metadata.name}"
 
 
@@ -209,7 +209,7 @@ def _from_template(owner: Manifest, entry: str, template: Manifest) -> Manifest:
 def _claim(kind: str, made_for: Manifest, name: str, template: Manifest, marks: Mapping[str, str]) -> Manifest:
     """A claim as a controller makes it for a pod or a PodGroup."""
     meta, own = made_for["metadata"], template.get("metadata") or {}
-    of = wire.kind_of(made_for.get("apiVersion") or "v1", made_for["kind"])
+    of = api.kind_of(made_for.get("apiVersion") or "v1", made_for["kind"])
     owner = {
         "apiVersion": made_for.get("apiVersion") or "v1",
         "kind": made_for["kind"],

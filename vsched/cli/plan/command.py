@@ -12,6 +12,7 @@ import click
 from msgspec.structs import replace
 from rich.console import Console
 
+from vsched.api.manifests import Manifests, read
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.recordings import load
@@ -37,7 +38,6 @@ from vsched.cli.plan.workloads import decode_with_pods, table_for
 from vsched.cli.show.output import console_for, guarded, look_of, print_document, say
 from vsched.errors import BadInput
 from vsched.framework.policy import Policy
-from vsched.mirror.wire.manifests import Manifests, read
 from vsched.model.nodes.usage import Reading
 from vsched.plugins.extender import ExtenderArgs
 from vsched.settings import Settings, default_settings, load_file

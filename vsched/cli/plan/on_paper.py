@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vsched import api
+from vsched.api.manifests import Manifests
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
 from vsched.cli.plan.claims import new_volume_claims
@@ -21,11 +23,9 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.words.lists import counted
 from vsched.kernels.topology.membership import membership
-from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.stores import MirrorSettings
 from vsched.mirror.whatif.paper import PaperMirror
-from vsched.mirror.wire.manifests import Manifests
 from vsched.model.nodes.usage import Reading
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.snapshot import Snapshot
@@ -122,11 +122,11 @@ def decide_on_paper(
     return OnPaper(planned, mirror, policy, rounds, moment)
 
 
-def _tell_of_other_schedulers(pods: Iterable[wire.Object], names: Sequence[str]) -> None:
+def _tell_of_other_schedulers(pods: Iterable[api.Object], names: Sequence[str]) -> None:
     """One line for each scheduler that is not planned for and has pods that wait."""
     theirs: dict[str, list[str]] = {}
     for pod in pods:
-        if isinstance(pod, wire.Pod) and not pod.spec.node_name:
+        if isinstance(pod, api.Pod) and not pod.spec.node_name:
             scheduler = pod.spec.scheduler_name or ""
             if scheduler not in names:
                 theirs.setdefault(scheduler or "default-scheduler", []).append(pod.metadata.name)

@@ -9,16 +9,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from vsched import api
+from vsched.api.manifests import Origin, group_and_kind, made_up_uid, without_nulls
 from vsched.cli.plan.told import MOST_PODS
 from vsched.cli.plan.words import objects as words
 from vsched.errors import BadInput, BadObject
 from vsched.framework.words.lists import counted
-from vsched.mirror import wire
 from vsched.mirror.ingest.gangs import GANG, GangFacts, PodRole, count_of, facts_of, roles_of, slug
 from vsched.mirror.ingest.paths import EVERY, ObjectPlace, changed_at, path_of, with_value
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.mirror.ingest.workload_rules import FieldSource, JvmMemory, MadeObject, RoleRule, Sources, sources_of
-from vsched.mirror.wire.manifests import Origin, group_and_kind, made_up_uid, without_nulls
 
 Manifest = dict[str, Any]
 
@@ -51,9 +51,9 @@ def may_concern(manifest: Manifest) -> bool:
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if isinstance(annotations, dict) and GANG in annotations:
         return True
-    kind = wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"])
-    return kind not in wire.HEEDED and (
-        kind not in wire.KINDS or group_and_kind(manifest)[0] != wire.RESOURCES[kind].group
+    kind = api.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"])
+    return kind not in api.HEEDED and (
+        kind not in api.KINDS or group_and_kind(manifest)[0] != api.RESOURCES[kind].group
     )
 
 

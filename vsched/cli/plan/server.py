@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from vsched.api.manifests import group_and_kind
 from vsched.apimachinery.admission.objects import admit_create, charge_quotas
 from vsched.apimachinery.admission.updates import merge_update
 from vsched.apimachinery.meta import conversion
@@ -35,7 +36,6 @@ from vsched.cli.plan.told import MOST_PODS, WORKLOADS
 from vsched.cli.plan.words import objects as words
 from vsched.errors import BadInput
 from vsched.mirror.ingest.budgets import LIMITS
-from vsched.mirror.wire.manifests import group_and_kind
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.native import OLDEST_VERSION
 from vsched.model.queues.queue import PriorityClass

@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from vsched import api
+from vsched.api.manifests import STDIN, Origin, made_up_uid, read, with_names
 from vsched.apimachinery.manifests.documents import FIRST_KINDS
 from vsched.apimachinery.meta.api_errors import Failure
 from vsched.apimachinery.meta.kinds import Kind
@@ -18,9 +20,7 @@ from vsched.cli.plan.vcjobs import expanded
 from vsched.cli.plan.words import objects as words
 from vsched.errors import BadInput, BadObject
 from vsched.framework.words.lists import counted
-from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
-from vsched.mirror.wire.manifests import STDIN, Origin, made_up_uid, read, with_names
 from vsched.model.jobs.native import API_GROUP, native_key, title_of
 
 Manifest = dict[str, Any]
@@ -149,13 +149,13 @@ def _submit_operated(trial: PlanTrial, origin: Origin, manifest: Manifest, entry
 
 def _makes_difference(kind: Kind) -> bool:
     name = _wire_kind(kind)
-    if name not in (*wire.KINDS, *WORKLOADS):
+    if name not in (*api.KINDS, *WORKLOADS):
         return False
-    return name == "Deployment" or wire.RESOURCES[name].group == kind.group
+    return name == "Deployment" or api.RESOURCES[name].group == kind.group
 
 
 def _wire_kind(kind: Kind) -> str:
-    return wire.kind_of(kind.api_version, kind.kind)
+    return api.kind_of(kind.api_version, kind.kind)
 
 
 def _addressed(kind: Kind, manifest: Manifest) -> Manifest:
@@ -223,7 +223,7 @@ def _admit(trial: PlanTrial, origin: Origin, kind: Kind, made: Made, named: bool
     pods = [obj for obj in objects if obj["kind"] == "Pod"]
     charged = trial.server.quotas(pods[0]["metadata"]["namespace"]) if pods else ()
     for obj in (*objects, *charged):
-        if wire.kind_of(obj["apiVersion"], obj["kind"]) in wire.KINDS:
+        if api.kind_of(obj["apiVersion"], obj["kind"]) in api.KINDS:
             trial.mirror.tell(obj)
     trial.mirror.bind_volumes(_name_of(obj) for obj in objects if obj["kind"] == VOLUME_CLAIM)
     if there:

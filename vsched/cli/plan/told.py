@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vsched.mirror import wire
-from vsched.mirror.resources import VCJOB
+from vsched import api
+from vsched.api.resources import VCJOB
 
 Manifest = dict[str, Any]
 WORKLOADS: Mapping[str, str] = {
@@ -25,7 +25,7 @@ PODLESS = frozenset({"CronJob", "JobFlow", "ReplicationController", "PodTemplate
 
 def is_vcjob(manifest: Manifest) -> bool:
     """Whether a manifest is a vcjob."""
-    return wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"]) == VCJOB
+    return api.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"]) == VCJOB
 
 
 def names_scheduler(manifest: Manifest) -> bool:

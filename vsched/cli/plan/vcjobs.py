@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 
+from vsched import api
+from vsched.api.manifests import Origin, made_up_uid, without_nulls
+from vsched.api.resources import VCJOB
 from vsched.cli.plan.told import MOST_PODS
 from vsched.cli.plan.words import objects as words
 from vsched.controllers.vcjobs.podgroup import podgroup_of
@@ -17,9 +20,6 @@ from vsched.controllers.vcjobs.view import VcjobView
 from vsched.controllers.vcjobs.volumes import claims_of
 from vsched.errors import BadInput
 from vsched.framework.words.lists import counted
-from vsched.mirror import wire
-from vsched.mirror.resources import VCJOB
-from vsched.mirror.wire.manifests import Origin, made_up_uid, without_nulls
 
 Manifest = dict[str, Any]
 
@@ -34,8 +34,8 @@ def expanded(origin: Origin, manifest: Manifest, priorities: Mapping[str, int]) 
     metadata = {"namespace": "default", **{key: value for key, value in given.items() if value is not None}}
     name = metadata.get("name") or metadata.get("generateName")
     metadata = {**metadata, "name": name, "uid": made_up_uid(VCJOB, str(metadata["namespace"]), str(name))}
-    item = wire.decode(VCJOB, msgspec.json.encode(without_nulls({**manifest, "metadata": metadata, "status": {}})))
-    assert isinstance(item, wire.VolcanoJob)
+    item = api.decode(VCJOB, msgspec.json.encode(without_nulls({**manifest, "metadata": metadata, "status": {}})))
+    assert isinstance(item, api.VolcanoJob)
     job = job_of(item)
     if job.refusals:
         raise BadInput(f"{origin}: Job {name}: {'; '.join(job.refusals)}")

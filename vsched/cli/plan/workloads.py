@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vsched import api
+from vsched.api.manifests import Manifests, Origin, decode_manifests, group_and_kind, with_names, without_nulls
 from vsched.cli.plan.claims import TEMPLATE, VOLUME_CLAIM, with_claims
 from vsched.cli.plan.operators import ManifestIndex, may_concern, operated_at, operator_kind
 from vsched.cli.plan.told import PODLESS, WORKLOADS, as_told, is_vcjob, names_scheduler
@@ -18,10 +20,8 @@ from vsched.cli.plan.words import objects as words
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
 from vsched.framework.words.lists import counted
-from vsched.mirror import wire
 from vsched.mirror.ingest.objects import class_of
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind, WorkloadTable
-from vsched.mirror.wire.manifests import Manifests, Origin, decode_manifests, group_and_kind, with_names, without_nulls
 from vsched.settings.workloads import load_table
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def decode_with_pods(objects: Iterable[Found], table: WorkloadTable = NO_WORKLOA
     complete = with_claims(
         each
         for each in _with_pods(manifests, found, table)
-        if not _is_workload(each[1]) or each[1]["kind"] in wire.KINDS
+        if not _is_workload(each[1]) or each[1]["kind"] in api.KINDS
     )
     return manifests if complete == found else decode_manifests(complete, KEPT, kinds)
 
@@ -133,8 +133,8 @@ def _server(manifests: Manifests, found: Sequence[Found]) -> PaperServer:
     """An API server on paper that knows what stands in the manifests."""
     from vsched.cli.plan.server import PaperServer, group_version_of
 
-    groups = manifests.objects[wire.NATIVE_POD_GROUP]
-    classes = [class_of(one) for one in manifests.objects["PriorityClass"] if isinstance(one, wire.PriorityClass)]
+    groups = manifests.objects[api.NATIVE_POD_GROUP]
+    classes = [class_of(one) for one in manifests.objects["PriorityClass"] if isinstance(one, api.PriorityClass)]
     return PaperServer(
         0.0,
         nodes=[_as_served(manifest) for _, manifest in found if manifest["kind"] == "Node"],
@@ -142,7 +142,7 @@ def _server(manifests: Manifests, found: Sequence[Found]) -> PaperServer:
         classes={one.name: one for one in classes},
         quotas={},
         group_version=group_version_of(
-            one.api_version.rpartition("/")[2] for one in groups if isinstance(one, wire.NativePodGroup)
+            one.api_version.rpartition("/")[2] for one in groups if isinstance(one, api.NativePodGroup)
         ),
     )
 
@@ -185,7 +185,7 @@ class _Maker:
         from vsched.cli.plan.vcjobs import expanded  # loads the client, which few plans need
 
         found = self._manifests.objects["PriorityClass"]
-        classes = [class_of(one) for one in found if isinstance(one, wire.PriorityClass)]
+        classes = [class_of(one) for one in found if isinstance(one, api.PriorityClass)]
         bodies, later = expanded(origin, manifest, {one.name: one.value for one in classes})
         if later:
             _say(origin, manifest, later)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from vsched.api.resources import COMMANDS, QUEUES
 from vsched.cli.queue import words
 from vsched.cli.queue.shown import Queues, QueueView, view_of
 from vsched.cli.queue.source import podgroup_phases, read_queues
@@ -12,7 +13,6 @@ from vsched.controllers.queues import ACTIONS, STATE_WISH, WISHES, QueueState, r
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
-from vsched.mirror.resources import COMMANDS, QUEUES
 from vsched.model.queues.queue import CLOSING, OPEN, ROOT, SHUT
 
 POLL_SECONDS = 0.1

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Container, Mapping
 from dataclasses import replace
 
+from vsched.api.resources import PODGROUPS, QUEUES
 from vsched.cli.ask.cluster import Obj, allocatable_of_nodes, objects_of
 from vsched.cli.ask.daemon import answer_if_any, page_of
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.queue.shown import LIVELY, WAITING, Queues, QueueView, amounts, view_of
 from vsched.kube.client import ApiClient
-from vsched.mirror.resources import PODGROUPS, QUEUES
 from vsched.model.queues.queue import ROOT
 from vsched.model.queues.tree import above
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
+from vsched.api.resources import NODES
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, Obj
 from vsched.cli.queue.shown import amounts
 from vsched.cli.usage import words
@@ -16,7 +17,6 @@ from vsched.errors import BadInput
 from vsched.kube.auth.config import load_connection
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.mirror.resources import NODES
 from vsched.plugins.load.args import UsageArgs
 from vsched.plugins.usage import Usage
 from vsched.settings import Settings

@@ -16,6 +16,7 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
+from vsched.api.resources import JOB_FLOWS, JOB_TEMPLATES, VCJOBS, VOLCANO_CRON_JOBS
 from vsched.clock import Clock
 from vsched.controllers.flows import words
 from vsched.controllers.flows.cronjobs import CronJob, decide
@@ -32,7 +33,6 @@ from vsched.controllers.words import not_managed
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
-from vsched.mirror.resources import JOB_FLOWS, JOB_TEMPLATES, VCJOBS, VOLCANO_CRON_JOBS
 from vsched.writes.bodies import ObjectReference, deletion_options, status_replacement
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, without_numbers
 from vsched.writes.limits import Attempts

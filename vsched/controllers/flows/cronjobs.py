@@ -13,15 +13,15 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import Timestamp, json_object, part_of, seconds_of
+from vsched.api.resources import VCJOBS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
 from vsched.controllers.flows import words
 from vsched.controllers.flows.made import FAILED, Body, MadeJob, maker_key
 from vsched.controllers.podgroups import PodGroupOwner
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.kube.times import time_stamp
-from vsched.mirror import wire
-from vsched.mirror.resources import VCJOBS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
-from vsched.mirror.wire.base import Timestamp, json_object, part_of, seconds_of
 from vsched.model.amounts.schedules import newest_before, next_after, problem_of
 from vsched.writes.bodies import ObjectReference
 
@@ -87,7 +87,7 @@ class _Template(msgspec.Struct):
     annotations: dict[str, str] | None = None
 
 
-def cron_job_of(item: wire.VolcanoCronJob) -> CronJob:
+def cron_job_of(item: api.VolcanoCronJob) -> CronJob:
     """The CronJob with its defaults."""
     metadata, spec = item.metadata, item.spec
     template = part_of(spec.job_template.metadata, _Template) or _Template()

@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
+from vsched import api
+from vsched.api import flows as wire_flows
+from vsched.api.base import json_object, seconds_of
+from vsched.api.flows import FlowProbe
+from vsched.api.resources import JOB_FLOWS
 from vsched.controllers.flows import words
 from vsched.controllers.flows.made import maker_key
 from vsched.controllers.flows.probes import NetworkProbe, network_probes, probe_problems
-from vsched.mirror import wire
-from vsched.mirror.resources import JOB_FLOWS
-from vsched.mirror.wire import flows as wire_flows
-from vsched.mirror.wire.base import json_object, seconds_of
-from vsched.mirror.wire.flows import FlowProbe
 from vsched.writes.bodies import ObjectReference
 
 DELETE = "delete"
@@ -85,7 +85,7 @@ class FlowRecord(msgspec.Struct, frozen=True):
         return f"{self.name}-{flow}"
 
 
-def job_flow_of(item: wire.JobFlow) -> FlowRecord:
+def job_flow_of(item: api.JobFlow) -> FlowRecord:
     """The JobFlow with its defaults."""
     metadata = item.metadata
     return FlowRecord(

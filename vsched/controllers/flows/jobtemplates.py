@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import json_object
+from vsched.api.resources import JOB_TEMPLATES
 from vsched.controllers.flows.made import Body, MadeJob, maker_key
-from vsched.mirror import wire
-from vsched.mirror.resources import JOB_TEMPLATES
-from vsched.mirror.wire.base import json_object
 from vsched.writes.bodies import ObjectReference
 
 MADE_JOBS = "jobDependsOnList"
@@ -40,9 +40,9 @@ class TemplateRecord(msgspec.Struct, frozen=True):
         return ObjectReference(JOB_TEMPLATES.api_version, "JobTemplate", self.namespace, self.name, self.uid)
 
 
-def job_template_of(item: wire.Object) -> TemplateRecord | None:
+def job_template_of(item: api.Object) -> TemplateRecord | None:
     """A JobTemplate."""
-    if not isinstance(item, wire.JobTemplate):
+    if not isinstance(item, api.JobTemplate):
         return None
     metadata = item.metadata
     return TemplateRecord(

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import seconds_of
+from vsched.api.resources import JOB_FLOWS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
 from vsched.controllers.vcjobs.read import task_minimum, task_name
 from vsched.controllers.vcjobs.spec import JobPhase
-from vsched.mirror import wire
-from vsched.mirror.resources import JOB_FLOWS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
-from vsched.mirror.wire.base import seconds_of
 
 Body = dict[str, Any]
 """An API object as JSON data."""
@@ -64,9 +64,9 @@ def namespace_of(key: str) -> str:
     return key.partition(" ")[2].partition("/")[0]
 
 
-def made_job_of(item: wire.Object) -> MadeJob | None:
+def made_job_of(item: api.Object) -> MadeJob | None:
     """A vcjob as its maker sees it; None for one that nobody here has made."""
-    if not isinstance(item, wire.VolcanoJob):
+    if not isinstance(item, api.VolcanoJob):
         return None
     metadata, status = item.metadata, item.status
     owner = next((one for one in metadata.owner_references or () if one.controller), None)
@@ -91,6 +91,6 @@ def made_job_of(item: wire.Object) -> MadeJob | None:
     )
 
 
-def _template_of(metadata: wire.Metadata) -> str:
+def _template_of(metadata: api.Metadata) -> str:
     namespace, _, name = (metadata.labels or {}).get(BY_TEMPLATE, "").partition(".")
     return f"{namespace}/{name}" if name and namespace == metadata.namespace else ""

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from vsched.api.flows import FlowProbe, HttpProbe, TcpProbe
 from vsched.controllers.flows import words
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.vcjobs.view import VcjobPod
-from vsched.mirror.wire.flows import FlowProbe, HttpProbe, TcpProbe
 
 PATH_MAX, HEADER_MAX = 2048, 4096
 """Characters of a path, and of the name and the value of a header."""

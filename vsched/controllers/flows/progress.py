@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from vsched.api.resources import JOB_FLOWS, VCJOBS
 from vsched.controllers.flows import words
 from vsched.controllers.flows.jobflows import (
     DELETE,
@@ -31,7 +32,6 @@ from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.status import compact
 from vsched.kube.times import time_stamp
-from vsched.mirror.resources import JOB_FLOWS, VCJOBS
 from vsched.model.amounts.durations import parse_duration
 
 LISTS: Mapping[str, str] = {

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 from cachetools import LRUCache
 
+from vsched import api
+from vsched.api.resources import JOB_FLOWS, VCJOB, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
 from vsched.clock import Clock
 from vsched.controllers.flows.cronjobs import CronJob, cron_job_of
 from vsched.controllers.flows.jobflows import FLOW_PHASES, FlowRecord, flow_phase, job_flow_of
@@ -18,8 +20,6 @@ from vsched.controllers.flows.jobtemplates import TemplateRecord, job_template_o
 from vsched.controllers.flows.made import MadeJob, made_job_of
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS, Fresh, FreshGroups, answered
-from vsched.mirror import wire
-from vsched.mirror.resources import JOB_FLOWS, VCJOB, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
 from vsched.writes.bodies import ObjectReference
 
 NOT_DECODED = "unreadable"
@@ -197,16 +197,16 @@ class MakerRecords:
         self._maker_changed(f"JobTemplate {key}")
 
 
-def _kept_of(item: wire.Object) -> Kept | None:
+def _kept_of(item: api.Object) -> Kept | None:
     return job_template_of(item) or _maker_of(item)
 
 
-def _maker_of(item: wire.Object) -> Maker | None:
-    if isinstance(item, wire.VolcanoCronJob):
+def _maker_of(item: api.Object) -> Maker | None:
+    if isinstance(item, api.VolcanoCronJob):
         return cron_job_of(item)
-    if isinstance(item, wire.JobFlow):
+    if isinstance(item, api.JobFlow):
         return job_flow_of(item)
-    if not isinstance(item, wire.Malformed):
+    if not isinstance(item, api.Malformed):
         return None
     metadata, is_flow = item.metadata, item.kind == "JobFlow"
     version = (JOB_FLOWS if is_flow else VOLCANO_CRON_JOBS).api_version

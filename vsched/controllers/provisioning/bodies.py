@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
+from vsched.api.resources import POD_TEMPLATES, PROVISIONING_REQUESTS
 from vsched.controllers.provisioning.records import ATTEMPT, GANG, MANAGED_BY, SHAPE, VSCHED, LackingGang, OwnRequest
 from vsched.framework.policy import Autoscaling
-from vsched.mirror.resources import POD_TEMPLATES, PROVISIONING_REQUESTS
 from vsched.writes.bodies import deletion_options
 from vsched.writes.writer import Write
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from vsched import api
+from vsched.api.resources import PODS
 from vsched.clock import Clock
 from vsched.controllers import words
 from vsched.controllers.provisioning.bodies import deletions, name_of, request_write, template_write
@@ -25,10 +27,8 @@ from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient, Json
 from vsched.kube.errors import NotFound
 from vsched.kube.watch.deltas import PartsSink
-from vsched.mirror import wire
 from vsched.mirror.ingest.node_pools import node_pool_of
 from vsched.mirror.inputs import SnapshotInputs
-from vsched.mirror.resources import PODS
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, Provisioning
 from vsched.model.nodes.pools import NodePool
@@ -97,7 +97,7 @@ class ProvisioningController:
         self.workqueue: Workqueue[str, None] = Workqueue(self._settings.workqueue, self._look)
 
     @property
-    def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
+    def sinks(self) -> Mapping[str, PartsSink[api.Object]]:
         """The sinks of the kinds that have to be watched."""
         return {"ProvisioningRequest": self._requests, "CapacityBuffer": self._buffers, "NodePool": self._pools}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vsched.mirror import wire
+from vsched import api
+from vsched.api.base import ObjectCondition, moment_of
 from vsched.mirror.ingest.metadata import created_of
-from vsched.mirror.wire.base import ObjectCondition, moment_of
 from vsched.writes.bodies import ObjectReference
 
 MANAGED_BY, VSCHED = "app.kubernetes.io/managed-by", "vsched"
@@ -62,9 +62,9 @@ class LackingGang(NamedTuple):
     """A digest of what the pods ask for."""
 
 
-def request_of(item: wire.Object) -> OwnRequest | None:
+def request_of(item: api.Object) -> OwnRequest | None:
     """A ProvisioningRequest of ours; None for those of others, and for what cannot be read."""
-    if not isinstance(item, wire.ProvisioningRequest):
+    if not isinstance(item, api.ProvisioningRequest):
         return None
     metadata = item.metadata
     annotations = metadata.annotations or {}
@@ -89,7 +89,7 @@ def request_of(item: wire.Object) -> OwnRequest | None:
     )
 
 
-def _since(found: ObjectCondition | None, metadata: wire.Metadata) -> float:
+def _since(found: ObjectCondition | None, metadata: api.Metadata) -> float:
     """Since when a condition is true; 0 where it is not."""
     return 0.0 if found is None else moment_of(found.last_transition_time) or created_of(metadata)
 

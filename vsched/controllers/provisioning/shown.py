@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched import api
 from vsched.controllers.provisioning.records import words_of
-from vsched.mirror import wire
 
 
 class Buffer(msgspec.Struct, frozen=True):
@@ -48,9 +48,9 @@ class AutoscalingShown(msgspec.Struct, frozen=True):
     buffers: tuple[Buffer, ...] = ()
 
 
-def buffer_of(item: wire.Object) -> Buffer | None:
+def buffer_of(item: api.Object) -> Buffer | None:
     """A CapacityBuffer; None for what cannot be read."""
-    if not isinstance(item, wire.CapacityBuffer):
+    if not isinstance(item, api.CapacityBuffer):
         return None
     spec, status, metadata = item.spec, item.status, item.metadata
     of = f"PodTemplate/{spec.pod_template_ref.name}" if spec.pod_template_ref is not None else ""

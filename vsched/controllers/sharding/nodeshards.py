@@ -12,6 +12,8 @@ from typing import Literal, NamedTuple
 import msgspec
 import orjson
 
+from vsched import api
+from vsched.api.resources import NODE_SHARDS
 from vsched.clock import Clock
 from vsched.controllers import words
 from vsched.controllers.queue_records import ObjectFeed
@@ -19,8 +21,6 @@ from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.kube.times import time_stamp
 from vsched.kube.watch.deltas import PartsSink
-from vsched.mirror import wire
-from vsched.mirror.resources import NODE_SHARDS
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.snapshot import Snapshot
 from vsched.writes.limits import Attempts
@@ -59,9 +59,9 @@ class NodeShardSettings(msgspec.Struct, frozen=True):
     retry: BackOffSettings = BackOffSettings(first_seconds=1.0, ceiling_seconds=60.0)
 
 
-def shard_of(item: wire.Object) -> ShardRecord | None:
+def shard_of(item: api.Object) -> ShardRecord | None:
     """The record of a NodeShard; None for any other object, or one that cannot be read."""
-    if not isinstance(item, wire.NodeShard):
+    if not isinstance(item, api.NodeShard):
         return None
     status = item.status
     return ShardRecord(
@@ -113,7 +113,7 @@ class NodeShards:
         self.workqueue: Workqueue[str, BackOff] = Workqueue(self._settings.workqueue, self._write)
 
     @property
-    def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
+    def sinks(self) -> Mapping[str, PartsSink[api.Object]]:
         """The sinks of the kinds that have to be watched."""
         return {"NodeShard": self._feed}
 

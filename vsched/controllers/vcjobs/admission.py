@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 
+from vsched.api import batch
 from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.plugins import PLUGINS, plugins_of
 from vsched.controllers.vcjobs.plugins.mpi import Mpi
@@ -17,7 +18,6 @@ from vsched.controllers.vcjobs.podgroup import podgroup_spec
 from vsched.controllers.vcjobs.spec import JobAction, JobEvent, VcJob
 from vsched.controllers.vcjobs.template import template_problem
 from vsched.errors import BadObject
-from vsched.mirror.wire import batch as wire
 from vsched.model.amounts.durations import parse_duration
 from vsched.model.names import is_subdomain
 
@@ -34,7 +34,7 @@ PODS_MAX = 100_000
 """The most pods of one vcjob; Kubernetes has the same limit for Jobs whose pods are numbered."""
 
 
-def refusals(job: wire.VolcanoJob, read: VcJob) -> list[str]:
+def refusals(job: batch.VolcanoJob, read: VcJob) -> list[str]:
     """Why the job cannot be run as it is written; ``read`` is the same job with all defaults."""
     found = [*_of_job(job.spec, read)]
     if not read.tasks:
@@ -46,7 +46,7 @@ def refusals(job: wire.VolcanoJob, read: VcJob) -> list[str]:
     return found or [*_of_requests(read)]
 
 
-def _of_job(spec: wire.VolcanoJobSpec, read: VcJob) -> Iterator[str]:
+def _of_job(spec: batch.VolcanoJobSpec, read: VcJob) -> Iterator[str]:
     yield from _least("spec.minAvailable", spec.min_available, 0)
     yield from _least("spec.maxRetry", spec.max_retry, 0)
     yield from _least("spec.minSuccess", spec.min_success, 1)
@@ -62,7 +62,7 @@ def _of_job(spec: wire.VolcanoJobSpec, read: VcJob) -> Iterator[str]:
     yield from _of_plugins(read)
 
 
-def _of_task(path: str, task: wire.VolcanoTask, read: VcJob, index: int) -> Iterator[str]:
+def _of_task(path: str, task: batch.VolcanoTask, read: VcJob, index: int) -> Iterator[str]:
     with_defaults = read.tasks[index]
     yield from _least(f"{path}.replicas", task.replicas, 0)
     yield from _least(f"{path}.minAvailable", task.min_available, 0)
@@ -85,7 +85,7 @@ def _of_task(path: str, task: wire.VolcanoTask, read: VcJob, index: int) -> Iter
         yield from _of_partitions(f"{path}.partitionPolicy", task.partition_policy, task.replicas)
 
 
-def _of_partitions(path: str, policy: wire.PartitionPolicy, replicas: int) -> Iterator[str]:
+def _of_partitions(path: str, policy: batch.PartitionPolicy, replicas: int) -> Iterator[str]:
     yield from _least(f"{path}.totalPartitions", policy.total_partitions, 1)
     yield from _least(f"{path}.partitionSize", policy.partition_size, 1)
     yield from _least(f"{path}.minPartitions", policy.min_partitions, 0)
@@ -97,7 +97,7 @@ def _of_partitions(path: str, policy: wire.PartitionPolicy, replicas: int) -> It
     yield from _of_topology(f"{path}.networkTopology", policy.network_topology)
 
 
-def _of_topology(path: str, topology: wire.JobTopology | None) -> Iterator[str]:
+def _of_topology(path: str, topology: batch.JobTopology | None) -> Iterator[str]:
     if topology is None:
         return
     yield from _one_of(f"{path}.mode", topology.mode, _MODES)
@@ -105,7 +105,7 @@ def _of_topology(path: str, topology: wire.JobTopology | None) -> Iterator[str]:
         yield words.both_tiers(path)
 
 
-def _of_policies(path: str, policies: Sequence[wire.LifecyclePolicy] | None) -> Iterator[str]:
+def _of_policies(path: str, policies: Sequence[batch.LifecyclePolicy] | None) -> Iterator[str]:
     events: Counter[str] = Counter()
     codes: Counter[int] = Counter()
     for index, policy in enumerate(policies or ()):
@@ -137,7 +137,7 @@ def _of_timeout(path: str, text: str | None) -> Iterator[str]:
         yield words.no_duration(path, text)
 
 
-def _of_volumes(volumes: Sequence[wire.JobVolume], job: str) -> Iterator[str]:
+def _of_volumes(volumes: Sequence[batch.JobVolume], job: str) -> Iterator[str]:
     paths: Counter[str] = Counter()
     for index, volume in enumerate(volumes):
         where = f"spec.volumes[{index}]"

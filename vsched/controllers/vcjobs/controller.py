@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from cachetools import LRUCache
 
+from vsched.api.resources import VCJOBS
 from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order
 from vsched.controllers.vcjobs import words
@@ -35,7 +36,6 @@ from vsched.handlers import Handlers
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
-from vsched.mirror.resources import VCJOBS
 from vsched.model.jobs.advice import headline_of
 from vsched.writes.bodies import ObjectReference
 from vsched.writes.events import WARNING, EventRecorder, without_numbers

@@ -9,25 +9,25 @@ import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from vsched.api import batch
+from vsched.api.base import json_object
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.spec import Default, TaskSpec, VcJob
-from vsched.mirror.wire import batch as wire
-from vsched.mirror.wire.base import json_object
 
 Data = dict[str, Any]
 
 
-def defaults_of(job: wire.VolcanoJob, scheduler_name: str) -> list[Default]:
+def defaults_of(job: batch.VolcanoJob, scheduler_name: str) -> list[Default]:
     """The fields that the job leaves out and that have defaults. None for a job without tasks, which is refused."""
     return defaults_in(job, job_of(job, scheduler_name))
 
 
-def defaults_in(job: wire.VolcanoJob, read: VcJob) -> list[Default]:
+def defaults_in(job: batch.VolcanoJob, read: VcJob) -> list[Default]:
     """The same, where the job has been read."""
     return [*_missing(job, read)] if job.spec.tasks else []
 
 
-def lacking(job: wire.VolcanoJob, read: VcJob) -> tuple[Default, ...]:
+def lacking(job: batch.VolcanoJob, read: VcJob) -> tuple[Default, ...]:
     """Those without which Volcano's controllers would run the job otherwise.
 
     A task without ``minAvailable`` has all its replicas as its minimum there as well, and may be scaled down so.
@@ -55,7 +55,7 @@ def with_defaults(body: Data, defaults: Iterable[Default]) -> Data:
     return body
 
 
-def _missing(job: wire.VolcanoJob, read: VcJob) -> Iterator[Default]:
+def _missing(job: batch.VolcanoJob, read: VcJob) -> Iterator[Default]:
     spec = job.spec
     for field, written, value in (
         ("queue", spec.queue, read.queue),
@@ -72,7 +72,7 @@ def _missing(job: wire.VolcanoJob, read: VcJob) -> Iterator[Default]:
             yield Default(("spec", "plugins", name), list(arguments))
 
 
-def _of_task(path: tuple[str | int, ...], task: wire.VolcanoTask, read: TaskSpec) -> Iterator[Default]:
+def _of_task(path: tuple[str | int, ...], task: batch.VolcanoTask, read: TaskSpec) -> Iterator[Default]:
     if not task.name:
         yield Default((*path, "name"), read.name)
     if task.min_available is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
+from vsched import api
 from vsched.errors import BadObject
-from vsched.mirror import wire
 
 V = TypeVar("V")
 
@@ -14,10 +14,10 @@ UNSEEN_SECONDS = 5.0
 """How long the answer to a write is believed without the watch showing the same."""
 
 
-def answered(kind: str, data: bytes, cut: Callable[[wire.Object], V | None]) -> V | None:
+def answered(kind: str, data: bytes, cut: Callable[[api.Object], V | None]) -> V | None:
     """What ``cut`` takes of the object in an answer; None for one that cannot be read: the watch will say so, too."""
     try:
-        return cut(wire.decode(kind, data))
+        return cut(api.decode(kind, data))
     except BadObject:
         return None
 

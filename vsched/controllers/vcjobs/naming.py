@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from vsched.api.resources import VCJOBS
 from vsched.controllers.podgroups import PodGroupOwner
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
-from vsched.mirror.resources import VCJOBS
 from vsched.writes.bodies import ObjectReference
 
 Body = dict[str, Any]

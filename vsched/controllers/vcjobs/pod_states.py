@@ -7,6 +7,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import moment_of, part_of, seconds_of
+from vsched.api.manifests import without_nulls
+from vsched.api.pods import ContainerState, ContainerStatus, Terminated
+from vsched.api.resources import VCJOBS
 from vsched.controllers.vcjobs.counts import ENDED
 from vsched.controllers.vcjobs.naming import (
     JOB_NAME,
@@ -17,12 +22,7 @@ from vsched.controllers.vcjobs.naming import (
     TASK_SPEC,
 )
 from vsched.controllers.vcjobs.view import GroupState, VcjobPod
-from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import controller_of
-from vsched.mirror.resources import VCJOBS
-from vsched.mirror.wire.base import moment_of, part_of, seconds_of
-from vsched.mirror.wire.manifests import without_nulls
-from vsched.mirror.wire.pods import ContainerState, ContainerStatus, Terminated
 from vsched.model.plan import UNSCHEDULABLE
 
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -46,16 +46,16 @@ class JobGroup(NamedTuple):
     state: GroupState
 
 
-def job_pod_of(item: wire.Object) -> JobPod | None:
+def job_pod_of(item: api.Object) -> JobPod | None:
     """The pod if a vcjob owns it."""
     labels = item.metadata.labels
-    if not labels or JOB_NAME not in labels or not isinstance(item, wire.Pod):
+    if not labels or JOB_NAME not in labels or not isinstance(item, api.Pod):
         return None  # asked of every pod of the cluster: the label comes first because it is cheap
     metadata, owner = item.metadata, owning_job(item.metadata)
     return None if owner is None else JobPod(owner.uid, f"{metadata.namespace}/{owner.name}", pod_state(item))
 
 
-def pod_state(pod: wire.Pod) -> VcjobPod:
+def pod_state(pod: api.Pod) -> VcjobPod:
     """What decisions need of a pod; what it does not say is zero or empty."""
     metadata, status = pod.metadata, pod.status
     labels, annotations = metadata.labels or {}, metadata.annotations or {}
@@ -84,9 +84,9 @@ def pod_state(pod: wire.Pod) -> VcjobPod:
     )
 
 
-def job_group_of(item: wire.Object) -> JobGroup | None:
+def job_group_of(item: api.Object) -> JobGroup | None:
     """The PodGroup if a vcjob owns it."""
-    if not isinstance(item, wire.PodGroup):
+    if not isinstance(item, api.PodGroup):
         return None
     metadata, owner = item.metadata, owning_job(item.metadata)
     if owner is None:
@@ -106,7 +106,7 @@ def job_group_of(item: wire.Object) -> JobGroup | None:
     return JobGroup(owner.uid, f"{metadata.namespace}/{owner.name}", state)
 
 
-def _waits(group: wire.PodGroup) -> tuple[str, float]:
+def _waits(group: api.PodGroup) -> tuple[str, float]:
     """Why a PodGroup waits, and since when; empty where its newest condition says something else."""
     newest = next(iter((group.status.conditions or ())[-1:]), None)
     if newest is None or newest.type != UNSCHEDULABLE or newest.status != "True":
@@ -114,14 +114,14 @@ def _waits(group: wire.PodGroup) -> tuple[str, float]:
     return newest.message or newest.reason or "", moment_of(newest.last_transition_time)
 
 
-def owning_job(metadata: wire.Metadata) -> wire.OwnerReference | None:
+def owning_job(metadata: api.Metadata) -> api.OwnerReference | None:
     """The reference to the vcjob that controls an object."""
     owner = controller_of(metadata)
     is_job = owner is not None and owner.kind == "Job" and owner.api_version.partition("/")[0] == VCJOBS.group
     return owner if is_job else None
 
 
-def _since(pod: wire.Pod, phase: str) -> float:
+def _since(pod: api.Pod, phase: str) -> float:
     created = seconds_of(pod.metadata.creation_timestamp)
     if phase == "Pending":
         return created

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
+from vsched.api.pods import Pod
+from vsched.api.resources import PODGROUPS
 from vsched.controllers.podgroups import amounts_of
 from vsched.controllers.vcjobs.naming import PARTITION_ID, TASK_SPEC, Body, owned, spec_of
 from vsched.controllers.vcjobs.spec import Partitions, TaskSpec, VcJob, VcjobTopology
 from vsched.errors import BadInput, BadObject, why_unreadable
 from vsched.mirror.ingest.budgets import LIMITS, REQUESTS
 from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of
-from vsched.mirror.resources import PODGROUPS
-from vsched.mirror.wire.pods import Pod
 from vsched.model.amounts.resources import ResourceAxis, format_amount
 
 Amounts = dict[str, int]

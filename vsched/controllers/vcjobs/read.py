@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from vsched.api import batch
+from vsched.api.base import Raw, json_object, seconds_of
 from vsched.controllers.vcjobs.admission import refusals
 from vsched.controllers.vcjobs.plugins import with_pulled_in
 from vsched.controllers.vcjobs.spec import (
@@ -26,8 +28,6 @@ from vsched.controllers.vcjobs.spec import (
 from vsched.controllers.vcjobs.status import compact
 from vsched.kube.times import time_stamp
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
-from vsched.mirror.wire import batch as wire
-from vsched.mirror.wire.base import Raw, json_object, seconds_of
 from vsched.model.amounts.durations import parse_duration
 
 DEFAULT_QUEUE = "default"
@@ -35,7 +35,7 @@ DEFAULT_MAX_RETRY = 3
 ACTIONS, EVENTS, PHASES = frozenset(JobAction), frozenset(JobEvent), frozenset(JobPhase)
 
 
-def job_of(job: wire.VolcanoJob, scheduler_name: str = "") -> VcJob:
+def job_of(job: batch.VolcanoJob, scheduler_name: str = "") -> VcJob:
     """The job with all defaults, and with what is wrong with it. What cannot be read has its default, too.
 
     ``scheduler_name`` is for jobs that name no scheduler. Every default is filled in here and nowhere else: the
@@ -45,13 +45,13 @@ def job_of(job: wire.VolcanoJob, scheduler_name: str = "") -> VcJob:
     return replace(read, refusals=tuple(refusals(job, read)))
 
 
-def _annotations(job: wire.VolcanoJob) -> dict[str, str]:
+def _annotations(job: batch.VolcanoJob) -> dict[str, str]:
     """The annotations of a job, and of its PodGroup; its estimate of how long it runs is one of them."""
     written, estimate = job.metadata.annotations or {}, job.spec.running_estimate
     return {EXPECTED_DURATION: estimate, **written} if estimate else written
 
 
-def _job_of(job: wire.VolcanoJob, scheduler_name: str) -> VcJob:
+def _job_of(job: batch.VolcanoJob, scheduler_name: str) -> VcJob:
     metadata, spec = job.metadata, job.spec
     tasks = tuple(_task(index, task) for index, task in enumerate(spec.tasks or ()))
     return VcJob(
@@ -83,7 +83,7 @@ def _job_of(job: wire.VolcanoJob, scheduler_name: str) -> VcJob:
     )
 
 
-def _task(index: int, task: wire.VolcanoTask) -> TaskSpec:
+def _task(index: int, task: batch.VolcanoTask) -> TaskSpec:
     return TaskSpec(
         name=task_name(index, task),
         replicas=task.replicas,
@@ -97,12 +97,12 @@ def _task(index: int, task: wire.VolcanoTask) -> TaskSpec:
     )
 
 
-def task_name(index: int, task: wire.VolcanoTask) -> str:
+def task_name(index: int, task: batch.VolcanoTask) -> str:
     """The name of a task."""
     return task.name or f"default{index}"
 
 
-def task_minimum(task: wire.VolcanoTask) -> int:
+def task_minimum(task: batch.VolcanoTask) -> int:
     """``minAvailable`` of a task: by default the pods of ``minPartitions``, else all."""
     if task.min_available is not None:
         return task.min_available
@@ -119,12 +119,12 @@ def _template(raw: Raw) -> dict[str, Any]:
     return template
 
 
-def _policies(policies: Sequence[wire.LifecyclePolicy] | None) -> tuple[VcjobPolicy, ...]:
+def _policies(policies: Sequence[batch.LifecyclePolicy] | None) -> tuple[VcjobPolicy, ...]:
     read = map(_policy, policies or ())
     return tuple(policy for policy in read if policy is not None)
 
 
-def _policy(policy: wire.LifecyclePolicy) -> VcjobPolicy | None:
+def _policy(policy: batch.LifecyclePolicy) -> VcjobPolicy | None:
     if policy.action not in ACTIONS:
         return None
     named = (*(policy.events or ()), policy.event)
@@ -133,20 +133,20 @@ def _policy(policy: wire.LifecyclePolicy) -> VcjobPolicy | None:
     return VcjobPolicy(JobAction(policy.action), events, policy.exit_code, seconds)
 
 
-def _dependency(depends: wire.DependsOn | None) -> Dependency | None:
+def _dependency(depends: batch.DependsOn | None) -> Dependency | None:
     if depends is None or not depends.name:
         return None
     return Dependency(tuple(depends.name), every=depends.iteration != "any")
 
 
-def _partitions(policy: wire.PartitionPolicy | None) -> Partitions | None:
+def _partitions(policy: batch.PartitionPolicy | None) -> Partitions | None:
     if policy is None:
         return None
     topology = _topology(policy.network_topology)
     return Partitions(policy.total_partitions, policy.partition_size, policy.min_partitions, topology)
 
 
-def _topology(topology: wire.JobTopology | None) -> VcjobTopology | None:
+def _topology(topology: batch.JobTopology | None) -> VcjobTopology | None:
     if topology is None:
         return None
     return VcjobTopology(topology.mode or "hard", topology.highest_tier_allowed, topology.highest_tier_name or "")
@@ -157,7 +157,7 @@ def _plugins(plugins: Mapping[str, list[str] | None] | None) -> tuple[tuple[str,
     return tuple(sorted(with_pulled_in(named).items()))
 
 
-def status_of(status: wire.VolcanoJobStatus) -> JobStatus:
+def status_of(status: batch.VolcanoJobStatus) -> JobStatus:
     """What the status says that decisions need."""
     state = status.state
     return JobStatus(
@@ -172,7 +172,7 @@ def status_of(status: wire.VolcanoJobStatus) -> JobStatus:
     )
 
 
-def _body(status: wire.VolcanoJobStatus) -> dict[str, Any]:
+def _body(status: batch.VolcanoJobStatus) -> dict[str, Any]:
     """The status as JSON data, in the form in which it is written."""
     state = status.state
     body = msgspec.to_builtins(status)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 from cachetools import LRUCache
 
+from vsched import api
+from vsched.api.resources import VCJOB, VCJOBS
 from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order, Refuse, command_reference, order_of
 from vsched.controllers.vcjobs.defaults import lacking
@@ -25,8 +27,6 @@ from vsched.controllers.vcjobs.view import GroupState, VcjobPod, VcjobView
 from vsched.controllers.vcjobs.volumes import named_claims
 from vsched.errors import BadObject
 from vsched.handlers import Handlers
-from vsched.mirror import wire
-from vsched.mirror.resources import VCJOB, VCJOBS
 
 REMEMBERED = 100_000
 """How many of the uids that this process has deleted are remembered."""
@@ -240,10 +240,10 @@ class JobRecords:
             for key in jobs:
                 self._touch(key)
 
-    def _job_of(self, item: wire.Object) -> VcJob | BadJob | None:
-        if isinstance(item, wire.Malformed):
+    def _job_of(self, item: api.Object) -> VcJob | BadJob | None:
+        if isinstance(item, api.Malformed):
             return BadJob(item.metadata.uid, item.message)
-        if not isinstance(item, wire.VolcanoJob):
+        if not isinstance(item, api.VolcanoJob):
             return None
         # A job that names no scheduler is ours: where a webhook runs, it fills the name in.
         job = job_of(item, self._names[0])
@@ -269,7 +269,7 @@ class JobRecords:
             self._seen.discard(before.uid)
         self._touch(key)
 
-    def _pod_of(self, item: wire.Object) -> JobPod | bool | None:
+    def _pod_of(self, item: api.Object) -> JobPod | bool | None:
         labels = item.metadata.labels
         if not labels:
             return None
@@ -328,9 +328,9 @@ class JobRecords:
         for job in self._waiting.get(key, ()):
             self._touch(job)
 
-    def _order_of(self, item: wire.Object) -> Order | None:
+    def _order_of(self, item: api.Object) -> Order | None:
         """A Command about a vcjob; None for others. A Command that cannot be read is refused by whoever reads all."""
-        if isinstance(item, wire.Malformed):
+        if isinstance(item, api.Malformed):
             return None
         try:
             return order_of(item, "Job", VCJOBS.group)
@@ -352,6 +352,6 @@ def _is_changed(before: VcJob, after: VcJob) -> bool:
     return before.uid == after.uid and before.generation != after.generation
 
 
-def priority_of(item: wire.Object) -> int | None:
+def priority_of(item: api.Object) -> int | None:
     """The value of a PriorityClass."""
-    return item.value if isinstance(item, wire.PriorityClass) else None
+    return item.value if isinstance(item, api.PriorityClass) else None

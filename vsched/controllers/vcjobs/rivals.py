@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import msgspec
 
+from vsched import api
 from vsched.clock import Clock
 from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.counts import ENDED
@@ -19,7 +20,6 @@ from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import Forbidden, NotFound, Unauthorized
 from vsched.kube.lease.record import LEASES, LeaseRecord, read_record
-from vsched.mirror import wire
 
 VOLCANO_NAMESPACE = "volcano-system"
 VOLCANO_LEASE = "vc-controller-manager"
@@ -152,11 +152,11 @@ class VolcanoControllers:
         self._holder = lease.holder if now < self._changed_at + lease.duration_seconds else ""
 
 
-def is_volcano_controller(item: wire.Object, namespace: str) -> bool:
+def is_volcano_controller(item: api.Object, namespace: str) -> bool:
     """Whether Volcano's controllers run in this pod, or are about to."""
     metadata = item.metadata
     return (
-        isinstance(item, wire.Pod)
+        isinstance(item, api.Pod)
         and bool(namespace)
         and metadata.namespace == namespace
         and (metadata.labels or {}).get(VOLCANO_LABEL) == VOLCANO_CONTROLLER

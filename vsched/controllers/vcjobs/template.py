@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from vsched.api.base import Wire, located
 from vsched.controllers.vcjobs import words
-from vsched.mirror.wire.base import Wire, located
 
 _Objects = list[dict[str, Any]] | None
 

@@ -14,6 +14,16 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
+from vsched.api.resources import (
+    CONFIG_MAPS,
+    NETWORK_POLICIES,
+    PODGROUPS,
+    PODS,
+    SECRETS,
+    SERVICES,
+    VCJOBS,
+    VOLUME_CLAIMS,
+)
 from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.naming import Body, is_controlled_by, job_reference, task_named
 from vsched.controllers.vcjobs.objects import (
@@ -35,16 +45,6 @@ from vsched.errors import BadObject, VschedError
 from vsched.kube.client import JSON_PATCH, MERGE_PATCH, ApiClient
 from vsched.kube.errors import AlreadyExists, NotFound
 from vsched.kube.paths import ApiResource
-from vsched.mirror.resources import (
-    CONFIG_MAPS,
-    NETWORK_POLICIES,
-    PODGROUPS,
-    PODS,
-    SECRETS,
-    SERVICES,
-    VCJOBS,
-    VOLUME_CLAIMS,
-)
 from vsched.together import together
 from vsched.writes.bodies import deletion_options, status_replacement
 from vsched.writes.events import WARNING, EventRecorder

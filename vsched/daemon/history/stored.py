@@ -9,6 +9,8 @@ from typing import NamedTuple
 import msgspec
 import orjson
 
+from vsched.api.base import Metadata, Wire
+from vsched.api.resources import CONFIG_MAPS
 from vsched.daemon.lead.election import home_of
 from vsched.daemon.options import Options
 from vsched.daemon.words import files as words
@@ -16,8 +18,6 @@ from vsched.errors import UNREADABLE, why_unreadable
 from vsched.kube.client import JSON, MERGE_PATCH, ApiClient
 from vsched.kube.errors import NotFound
 from vsched.kube.times import time_stamp
-from vsched.mirror.resources import CONFIG_MAPS
-from vsched.mirror.wire.base import Metadata, Wire
 from vsched.model.history.packing import VERSION, BadHistory, PackedHistory, unpack
 from vsched.model.history.records import UsageHistory
 from vsched.writes.bodies import ObjectReference

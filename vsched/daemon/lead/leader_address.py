@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from vsched.api.resources import PODS
 from vsched.daemon.options import Options, leader_pod_of, leader_service_of, port_of
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.words import log as log_words
@@ -22,7 +23,6 @@ from vsched.errors import Unavailable
 from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import ApiResource
-from vsched.mirror.resources import PODS
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Write, Writer, WriteResult
 

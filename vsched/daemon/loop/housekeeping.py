@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from vsched import api
 from vsched.controllers.flows.controller import MakerController, MakerSettings
 from vsched.controllers.flows.prober import ProbeSettings
 from vsched.controllers.gates import GateKeeper
@@ -20,7 +21,6 @@ from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import TwoSinks
 from vsched.daemon.words import tasks as words
 from vsched.kube.watch.deltas import PartsSink
-from vsched.mirror import wire
 
 
 class Housekeeping:
@@ -73,9 +73,9 @@ class Housekeeping:
             self.node_shards.settled()
 
     @property
-    def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
+    def sinks(self) -> Mapping[str, PartsSink[api.Object]]:
         """The receivers of watched objects besides the mirror, by kind."""
-        sinks: dict[str, PartsSink[wire.Object]] = {}
+        sinks: dict[str, PartsSink[api.Object]] = {}
         others = (self.makers, self.provisioning, self.node_shards)
         for controller in (self.queues, self.podgroups, self.jobs, *others):
             if controller is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vsched import api
 from vsched.controllers.flows.admission import maker_refusals
 from vsched.controllers.vcjobs.changes import forbidden_changes
 from vsched.controllers.vcjobs.defaults import defaults_of, with_defaults
 from vsched.controllers.vcjobs.read import job_of
 from vsched.daemon.words import calls as words
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.model.queues.queue import ROOT
 
@@ -36,23 +36,23 @@ class JobReviews:
         self.ready = ready
         """Why nothing can be judged yet; empty where it can."""
 
-    def passes(self, found: wire.Object) -> bool:
+    def passes(self, found: api.Object) -> bool:
         """Whether the object is let through as it is: it is for another scheduler, or Volcano looks after it."""
         if self._volcano():
             return True
-        return isinstance(found, wire.VolcanoJob) and found.spec.scheduler_name not in ("", *self._names)
+        return isinstance(found, api.VolcanoJob) and found.spec.scheduler_name not in ("", *self._names)
 
-    def refusals(self, found: wire.Object) -> list[str]:
+    def refusals(self, found: api.Object) -> list[str]:
         """What is wrong with a new object, one line each, but for the queue of a vcjob."""
-        if isinstance(found, wire.VolcanoJob):
+        if isinstance(found, api.VolcanoJob):
             return [*job_of(found).refusals]
-        if isinstance(found, wire.VolcanoCronJob | wire.JobFlow | wire.JobTemplate):
+        if isinstance(found, api.VolcanoCronJob | api.JobFlow | api.JobTemplate):
             return maker_refusals(found, self._names)
         return []
 
-    def queue_problem(self, found: wire.Object) -> str:
+    def queue_problem(self, found: api.Object) -> str:
         """Why the queue of a new vcjob takes none; empty where it does. The mirror is a moment behind."""
-        if not isinstance(found, wire.VolcanoJob):
+        if not isinstance(found, api.VolcanoJob):
             return ""
         name = job_of(found).queue
         queue = self._mirror.watched_queue(name)
@@ -65,7 +65,7 @@ class JobReviews:
             return words.queue_has_children(name)
         return ""
 
-    def changes(self, before: Data, after: Data, were: wire.VolcanoJob | None, found: wire.VolcanoJob) -> list[str]:
+    def changes(self, before: Data, after: Data, were: api.VolcanoJob | None, found: api.VolcanoJob) -> list[str]:
         """What may not be changed of a vcjob, one line each; ``were`` is None where ``before`` cannot be read.
 
         Nothing is made of a vcjob that cannot be run as it is written, so that one may be changed in any field.
@@ -78,6 +78,6 @@ class JobReviews:
                 return forbidden
         return self.refusals(found)
 
-    def defaults(self, found: wire.VolcanoJob) -> list[Data]:
+    def defaults(self, found: api.VolcanoJob) -> list[Data]:
         """The operations of a JSON patch that writes the defaults into a new vcjob."""
         return [default.as_operation() for default in defaults_of(found, self._names[0])]

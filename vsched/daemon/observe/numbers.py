@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vsched import api
 from vsched.clock import monotonic
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.watches import is_required
 from vsched.kube.watch.reflector import Reflector
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.writes.bindings import Dispatcher
 from vsched.writes.evictions import Evictor
@@ -18,7 +18,7 @@ Numbers = Mapping[str, Mapping[str, float]]
 """Values by name of the metric, then by its only label."""
 
 
-def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
+def of_watches(reflectors: Mapping[str, Reflector[api.Object]]) -> Numbers:
     """Counts and ages of the watch of each kind."""
     statistics = {kind: reflector.statistics for kind, reflector in reflectors.items()}
     now = monotonic()
@@ -37,7 +37,7 @@ def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
     }
 
 
-def last_shown(reflectors: Mapping[str, Reflector[wire.Object]]) -> float:
+def last_shown(reflectors: Mapping[str, Reflector[api.Object]]) -> float:
     """When a watch showed something last, by the monotonic clock; 0 where none has."""
     shown = (reflector.statistics.last_event_monotonic for reflector in reflectors.values())
     return max((at for at in shown if at is not None), default=0.0)

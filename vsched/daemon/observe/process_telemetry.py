@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vsched.api.resources import HEEDED, RESOURCES, SELDOM_SERVED
 from vsched.collectors.poll import SourceState
 from vsched.daemon.policy.reload import PolicyReading
 from vsched.daemon.words import log as words
 from vsched.kube.watch.deltas import Statistics, WatchState
 from vsched.log import logger
-from vsched.mirror.resources import HEEDED, RESOURCES, SELDOM_SERVED
 from vsched.web.metrics.counters import Metrics
 
 _SELDOM_SERVED = frozenset(str((RESOURCES | HEEDED)[kind]) for kind in SELDOM_SERVED)

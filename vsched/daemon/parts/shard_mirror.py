@@ -9,6 +9,7 @@ from functools import partial
 
 import msgspec
 
+from vsched.api.resources import PODS
 from vsched.clock import Clock, monotonic
 from vsched.daemon.lead.lending import Lending, Sight, annotations_of, notes_of
 from vsched.daemon.lead.shards import ShardElection
@@ -24,7 +25,6 @@ from vsched.framework.trace import Trace
 from vsched.handlers import Handlers
 from vsched.kube.client import ApiClient
 from vsched.mirror.mirror import Mirror
-from vsched.mirror.resources import PODS
 from vsched.mirror.sharding import ShardDivision, narrowed, territory
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.table import NodeStatics

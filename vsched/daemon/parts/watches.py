@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from vsched import api
 from vsched.daemon.observe.progress import Progress
 from vsched.daemon.parts.base import Base
 from vsched.daemon.policy.workloads import WorkloadFile
@@ -14,7 +15,6 @@ from vsched.daemon.words import tasks as words
 from vsched.kube.watch.discovery import Discovery
 from vsched.kube.watch.reflector import Reflector
 from vsched.kube.watch.streaming import StreamedLists
-from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.together import together
 
@@ -120,7 +120,7 @@ class Watches:
 
     def _add(self, kind: WorkloadKind) -> None:
         base = self._base
-        made: Reflector[wire.Object] = workload_reflector(
+        made: Reflector[api.Object] = workload_reflector(
             base.client, base.mirror, kind, base.telemetry.process.watch, base.options.user_key, self._discovery
         )
         self.reflectors[kind.id] = made

@@ -13,6 +13,8 @@ from typing import NamedTuple, Self
 import msgspec
 import orjson
 
+from vsched.api.base import Metadata, Wire
+from vsched.api.resources import CONFIG_MAPS
 from vsched.clock import Clock
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
 from vsched.daemon.words import files as files_words
@@ -25,8 +27,6 @@ from vsched.kube.errors import NotFound
 from vsched.kube.times import time_stamp
 from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector, WatchedKind
-from vsched.mirror.resources import CONFIG_MAPS
-from vsched.mirror.wire.base import Metadata, Wire
 from vsched.settings import Settings, load_text
 from vsched.settings.load import MOST_BYTES
 from vsched.settings.reach import NOTHING, Reach

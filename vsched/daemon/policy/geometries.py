@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from vsched.api.resources import CONFIG_MAPS
 from vsched.daemon.policy.config_map import ConfigMap, ConfigMapKey
 from vsched.daemon.words import log as words
 from vsched.errors import BadInput
@@ -19,7 +20,6 @@ from vsched.kube.client import ApiClient
 from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.mirror.mirror import Mirror
-from vsched.mirror.resources import CONFIG_MAPS
 from vsched.model.deviceshare.geometries import UNKNOWN_DIVISIONS, USUAL_DIVISIONS
 from vsched.settings.geometries import KEY, divisions_in
 

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
+from vsched import api
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import metadata_of
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.memo import Memo
@@ -63,7 +63,7 @@ class MixedGang(NamedTuple):
         """A cluster of these nodes where the gang waits."""
         mirror = Mirror(MirrorSettings(frozenset({"vsched"}), open_without_state=True))
         for kind, found in self._manifests():
-            mirror.intake.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+            mirror.intake.apply(kind, "ADDED", api.decode(kind, orjson.dumps(found)))
         return mirror
 
     def _manifests(self) -> Iterator[tuple[str, Manifest]]:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from vsched import api
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, WriteAllocation, WriteStatus
 from vsched.controllers.allocation_bodies import (
     ALLOCATION,
@@ -26,7 +27,6 @@ from vsched.controllers.allocation_bodies import (
     status_write,
 )
 from vsched.lab.bench.world import metadata_of
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.arbitration.records import DEFAULT_CONSUMER, SYSTEM_NAMESPACE
@@ -290,4 +290,4 @@ class NamespaceFeeder:
         self._feed(key[0], found, "MODIFIED")
 
     def _feed(self, kind: str, found: Manifest, change: str = "ADDED") -> None:
-        self.mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self.mirror.intake.apply(kind, change, api.decode(kind, orjson.dumps(found)))

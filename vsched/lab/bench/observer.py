@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
+from vsched.api.resources import PODS
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.watch.framing import LineSplitter, decode_event
 from vsched.lab import words
 from vsched.lab.outcomes import PodSeen
-from vsched.mirror.resources import PODS
 
 PATIENCE_SECONDS = 300.0
 PROBE_SECONDS = 0.01

@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 import orjson
 
+from vsched import api
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import MirrorFeeder, World
-from vsched.mirror import wire
 from vsched.mirror.sharding import ShardDivision, narrowed, territory
 from vsched.model.memo import Memo
 from vsched.model.nodes.masks import NodeMask
@@ -102,7 +102,7 @@ def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[s
     ]
     cpu = process_time()
     for line in others:
-        crowd.mirror.intake.apply("Pod", "MODIFIED", wire.decode("Pod", line))
+        crowd.mirror.intake.apply("Pod", "MODIFIED", api.decode("Pod", line))
     return {
         "placed": placed,
         "seconds": round(decided, 4),

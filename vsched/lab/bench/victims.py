@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
+from vsched import api
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.lab.bench.world import metadata_of
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import CycleReport
@@ -136,7 +136,7 @@ class FullCluster:
         }
 
     def _feed(self, kind: str, found: Manifest, change: str = "ADDED") -> None:
-        self.mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self.mirror.intake.apply(kind, change, api.decode(kind, orjson.dumps(found)))
 
 
 class Cost(NamedTuple):

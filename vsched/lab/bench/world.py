@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import orjson
 
+from vsched import api
 from vsched.lab.bench.claims import Made, devices_a_node, node_objects, pod_objects, shared_objects, use_claims
 from vsched.lab.bench.queue_trees import QueueTree
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 
@@ -135,7 +135,7 @@ class MirrorFeeder:
 
     def _feed(self, kind: str, objects: Any, delta: str = "ADDED") -> None:
         for found in objects:
-            self.mirror.intake.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
+            self.mirror.intake.apply(kind, delta, api.decode(kind, orjson.dumps(found)))
 
     def _request(self, number: int) -> dict[str, int]:
         """A request between 0.25 and 2.25 cores, and 0.5 and 4.5 GiB, that no other number has."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from vsched import api
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.daemon.system.tuning import listed
 from vsched.errors import BadInput
@@ -27,7 +28,6 @@ from vsched.lab.fill.arrivals import FULL, Curve, Filled, arrivals, gpus_of
 from vsched.lab.fill.machines import MachineTable
 from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace.files import ClusterTrace, TracePod
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.memo import Memo
@@ -153,4 +153,4 @@ class FilledCluster:
             self._apply("Node", "MODIFIED", after)
 
     def _apply(self, kind: str, event: str, found: Mapping[str, Any]) -> None:
-        self._mirror.intake.apply(kind, event, wire.decode(kind, orjson.dumps(found)))
+        self._mirror.intake.apply(kind, event, api.decode(kind, orjson.dumps(found)))

@@ -13,6 +13,7 @@ from time import perf_counter, process_time
 
 import orjson
 
+from vsched import api
 from vsched.daemon.system.tuning import listed
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_actions
@@ -32,7 +33,6 @@ from vsched.lab.kueue.objects import (
     tiers_of,
     workload_objects,
 )
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.plan import CycleReport
@@ -244,7 +244,7 @@ class KueueReplay:
             self._feed(kind, found)
 
     def _feed(self, kind: str, found: Obj, change: str = "ADDED") -> None:
-        self._mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        self._mirror.intake.apply(kind, change, api.decode(kind, orjson.dumps(found)))
 
     # -- how far it is
 

@@ -19,6 +19,7 @@ from typing import Any
 import click
 import orjson
 
+from vsched.api.resources import NODES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS
 from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.daemon.options import Options
 from vsched.errors import Unavailable
@@ -39,7 +40,6 @@ from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.lab.soak.readers import Reader
 from vsched.lab.soak.trend import ALLOWED, trend
 from vsched.lab.soak.view import as_line
-from vsched.mirror.resources import NODES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS
 from vsched.together import first_error, together
 
 NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])

@@ -15,6 +15,7 @@ from time import process_time
 
 import orjson
 
+from vsched import api
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -22,7 +23,6 @@ from vsched.lab.suites import words
 from vsched.lab.suites.objects import key_of
 from vsched.lab.suites.place import Action, NotPlaced, SuiteCluster, UnclaimedDevices
 from vsched.lab.suites.templates import Obj
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.memo import Memo
@@ -120,8 +120,8 @@ class CoreCluster(SuiteCluster):
     def _show(self, found: Obj, change: str) -> None:
         """Have the mirror see a change, if it keeps objects of this kind."""
         kind = found["kind"]
-        if kind in wire.RESOURCES:
-            self._mirror.intake.apply(kind, change, wire.decode(kind, orjson.dumps(found)))
+        if kind in api.RESOURCES:
+            self._mirror.intake.apply(kind, change, api.decode(kind, orjson.dumps(found)))
 
     async def update(self, found: Obj) -> None:
         before = self.objects[found["kind"]].get(key_of(found))

@@ -16,6 +16,7 @@ from time import perf_counter
 import msgspec
 import orjson
 
+from vsched.api.resources import PODS
 from vsched.errors import VschedError
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
@@ -30,7 +31,6 @@ from vsched.lab.suites.perform import Performer
 from vsched.lab.suites.place import Action, LeftOut, NotPlaced, PlacementMeter, SuiteCluster, UnclaimedDevices
 from vsched.lab.suites.run import Perform
 from vsched.lab.suites.templates import Obj
-from vsched.mirror.resources import PODS
 
 PATIENCE_SECONDS = 120.0
 """Pods that got no node in so long never will."""

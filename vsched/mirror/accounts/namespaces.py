@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.accounts.kept_out import KeptOut
 from vsched.mirror.accounts.pod_sums import CountedNames, EmptyNodes, PodSums, put_sums, waiting_of
 from vsched.mirror.accounts.storage import (
@@ -103,7 +103,7 @@ class NamespaceAccounts:
         """The kinds that count, besides pods."""
         return self._kinds
 
-    def put(self, key: str, found: wire.Object) -> bool:
+    def put(self, key: str, found: api.Object) -> bool:
         """Take in an object of one of these kinds; True where it can change a division. Raises BadObject."""
         read, keep = self._kinds[type(found).__name__]
         return keep(key, read(key, found))
@@ -321,7 +321,7 @@ class NamespaceAccounts:
         )
 
 
-def is_terminating(found: wire.Namespace) -> bool:
+def is_terminating(found: api.Namespace) -> bool:
     """Whether a namespace is being deleted."""
     return found.metadata.deletion_timestamp is not None or found.status.phase == "Terminating"
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from vsched.api.base import NO_BYTES, Raw
+from vsched.api.pods import Pod
 from vsched.mirror.ingest.annotations import COOLDOWN_TIME, QUEUE_GATE
 from vsched.mirror.ingest.evictions import asking_condition
 from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS
 from vsched.mirror.ingest.metadata import PREEMPTABLE
 from vsched.mirror.ingest.pod_status import status_of
 from vsched.mirror.ingest.shape import container_key, resize_key
-from vsched.mirror.wire.base import NO_BYTES, Raw
-from vsched.mirror.wire.pods import Pod
 
 TASK_SPEC = "volcano.sh/task-spec"
 UNREAD = frozenset(

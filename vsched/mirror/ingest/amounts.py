@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from vsched.api.base import ResourceList
 from vsched.errors import BadObject, BadQuantity, NoColumn
 from vsched.mirror.ingest.bounds import OFFERED_MAX, read, short
-from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.resources import Amounts, Columns, is_schedulable, parse_amount, without_zeros
 
 Amount = dict[int, int]

@@ -11,11 +11,11 @@ from typing import Annotated
 
 import msgspec
 
+from vsched.api.base import Metadata, ResourceList, located
 from vsched.errors import UNREADABLE, BadObject
 from vsched.mirror.ingest.amounts import quantities
 from vsched.mirror.ingest.bounds import STRATEGY_MAX, read
 from vsched.mirror.ingest.words import groups as words
-from vsched.mirror.wire.base import Metadata, ResourceList, located
 from vsched.model.amounts.durations import parse_duration
 from vsched.model.amounts.resources import Amounts, ResourceAxis
 from vsched.model.jobs.budget import JobBudget

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from vsched import api
+from vsched.api.arbitration import AllocationSpec, ArbitrationStatus
+from vsched.api.base import ObjectCondition, Raw, ResourceList, moment_of, part_of
 from vsched.errors import BadInput, BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import DIVIDED_MAX, read, short
 from vsched.mirror.ingest.metadata import created_of, naming
 from vsched.mirror.ingest.words import groups as words
-from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
-from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, moment_of, part_of
 from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted
 from vsched.model.arbitration.records import AllocationRecord, ArbitrationCondition, Bucket, Claim
 from vsched.model.names import NAME_LIMIT, is_subdomain, shared
@@ -24,7 +24,7 @@ WEIGHTS = range(1, 1 << 31)
 _NONE: Mapping[str, str] = {}
 
 
-def claim_of(found: wire.Consumer) -> Claim:
+def claim_of(found: api.Consumer) -> Claim:
     """What a Consumer says; raises BadObject."""
     metadata, spec = found.metadata, found.spec
     status = _status(found.status)
@@ -47,7 +47,7 @@ def claim_of(found: wire.Consumer) -> Claim:
         )
 
 
-def bucket_of(found: wire.Bucket) -> Bucket:
+def bucket_of(found: api.Bucket) -> Bucket:
     """What a Bucket says; raises BadObject."""
     metadata, spec = found.metadata, found.spec
     status = _status(found.status)
@@ -68,7 +68,7 @@ def bucket_of(found: wire.Bucket) -> Bucket:
         )
 
 
-def allocation_of(found: wire.Allocation) -> AllocationRecord:
+def allocation_of(found: api.Allocation) -> AllocationRecord:
     """What an Allocation says; raises nothing."""
     metadata = found.metadata
     spec = part_of(found.spec, AllocationSpec) or AllocationSpec()
@@ -86,7 +86,7 @@ def allocation_of(found: wire.Allocation) -> AllocationRecord:
     )
 
 
-def limits_of_quota(found: wire.ResourceQuota) -> Counted | None:
+def limits_of_quota(found: api.ResourceQuota) -> Counted | None:
     """The limits of a quota on what arbitration divides; None without any, or if the quota has scopes.
 
     Raises BadObject. Of two names of one resource the lower limit counts.
@@ -102,7 +102,7 @@ def limits_of_quota(found: wire.ResourceQuota) -> Counted | None:
             try:
                 value = parse_counted(counted, quantity)
             except BadInput as error:
-                raise BadObject(f"{wire.named('ResourceQuota', found.metadata)}: {at}.{error}") from None
+                raise BadObject(f"{api.named('ResourceQuota', found.metadata)}: {at}.{error}") from None
             limits[shared(counted)] = min(value, limits.get(counted, value))
     return limits or None
 
@@ -130,7 +130,7 @@ def counted_of(resources: ResourceList | None, at: str) -> Counted:
     return found
 
 
-def _generation(metadata: wire.Metadata) -> int:
+def _generation(metadata: api.Metadata) -> int:
     """The generation of an object, which is written back as the observed one."""
     if not 0 <= metadata.generation < 1 << 63:
         raise BadObject(words.bad_generation(str(metadata.generation)[:40]))

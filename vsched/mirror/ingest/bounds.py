@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sized
 
+from vsched.api.words import too_many_entries
 from vsched.errors import BadObject, Beyond
 from vsched.mirror.ingest.words import fields as words
-from vsched.mirror.wire.words import too_many_entries
 
 LABELS_MAX = 512
 """Labels of a pod, a node or a namespace."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from vsched import api
+from vsched.api.affinity import LabelSelector
+from vsched.api.base import ResourceList
 from vsched.errors import BadObject, BadQuantity
-from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import QUOTA_LINES_MAX, read
 from vsched.mirror.ingest.metadata import naming
 from vsched.mirror.ingest.rules import decoded, selector_of
-from vsched.mirror.wire.affinity import LabelSelector
-from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.amounts.resources import is_schedulable, scale_of
 from vsched.model.jobs.budget import DisruptionBudget
@@ -22,7 +22,7 @@ _OWN = "volcano.sh/namespace."
 """Prefix of lines of a quota that are weights, not limits."""
 
 
-def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
+def budget_of(found: api.PodDisruptionBudget) -> DisruptionBudget | None:
     """The budget with its status; None without a selector (an empty selector selects all pods)."""
     metadata, at = found.metadata, "spec.selector"
     with naming("PodDisruptionBudget", metadata):
@@ -44,7 +44,7 @@ def budget_of(found: wire.PodDisruptionBudget) -> DisruptionBudget | None:
     )
 
 
-def _spares_unready(found: wire.PodDisruptionBudget) -> bool:
+def _spares_unready(found: api.PodDisruptionBudget) -> bool:
     """Whether running pods that are not ready may be evicted whatever the budget allows, like in the API server."""
     if found.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
         return True
@@ -52,7 +52,7 @@ def _spares_unready(found: wire.PodDisruptionBudget) -> bool:
     return 0 < desired <= (found.status.current_healthy or 0)
 
 
-def quota_of(found: wire.ResourceQuota) -> Quota | None:
+def quota_of(found: api.ResourceQuota) -> Quota | None:
     """The limits of a quota on pods' resources; None without any, or if the quota has scopes."""
     spec, status = found.spec, found.status
     if spec.scopes or spec.scope_selector:

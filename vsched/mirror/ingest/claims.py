@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vsched.api.base import NO_BYTES
+from vsched.api.devices import ExtendedClaimStatus, PodClaimFields, PodClaimStatus
+from vsched.api.pods import Pod
+from vsched.api.volumes import ClaimedVolume
 from vsched.mirror.ingest.bounds import CLAIMS_MAX, read
 from vsched.mirror.ingest.rules import decoded
-from vsched.mirror.wire.base import NO_BYTES
-from vsched.mirror.wire.devices import ExtendedClaimStatus, PodClaimFields, PodClaimStatus
-from vsched.mirror.wire.pods import Pod
-from vsched.mirror.wire.volumes import ClaimedVolume
 from vsched.model.names import shared
 from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume, claim_key
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from vsched.api.objects import NetworkTopologySpec, SubGroupFields
 from vsched.errors import BadObject
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import MATCH_KEYS_MAX, POLICIES_MAX, read, short
 from vsched.mirror.ingest.metadata import choice_of, count_of
 from vsched.mirror.ingest.rules import selector_of
 from vsched.mirror.ingest.words import groups as words
-from vsched.mirror.wire.objects import NetworkTopologySpec, SubGroupFields
 from vsched.model.names import shared
 from vsched.model.pods.shape import Selector
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from vsched.api.base import ResourceList
+from vsched.api.pods import Container
 from vsched.errors import BadObject, BadQuantity
 from vsched.mirror.ingest.requests import Resources
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.words import devices as words
-from vsched.mirror.wire.base import ResourceList
-from vsched.mirror.wire.pods import Container
 from vsched.model.amounts.resources import parse_scaled
 
 TEXT_MAX = 16384

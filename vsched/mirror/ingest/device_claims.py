@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from vsched.errors import BadObject, Beyond
-from vsched.mirror import wire
-from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, CONSUMERS_MAX, DEVICES_MAX, EXPRESSIONS_MAX, read
-from vsched.mirror.ingest.device_parts import nodes_of, quantities_of, selectors_of
-from vsched.mirror.ingest.memo import remembered
-from vsched.mirror.ingest.metadata import claim_owner_of, naming
-from vsched.mirror.ingest.rules import decoded, tolerations_of
-from vsched.mirror.ingest.words import devices as words
-from vsched.mirror.wire.base import Raw
-from vsched.mirror.wire.devices import (
+from vsched import api
+from vsched.api.base import Raw
+from vsched.api.devices import (
     FINALIZER,
     AllocatedFields,
     AllocationFields,
@@ -25,6 +18,13 @@ from vsched.mirror.wire.devices import (
     RequestFields,
     SubRequestFields,
 )
+from vsched.errors import BadObject, Beyond
+from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, CONSUMERS_MAX, DEVICES_MAX, EXPRESSIONS_MAX, read
+from vsched.mirror.ingest.device_parts import nodes_of, quantities_of, selectors_of
+from vsched.mirror.ingest.memo import remembered
+from vsched.mirror.ingest.metadata import claim_owner_of, naming
+from vsched.mirror.ingest.rules import decoded, tolerations_of
+from vsched.mirror.ingest.words import devices as words
 from vsched.model.claims.devices import (
     ALL,
     EXACT_COUNT,
@@ -45,7 +45,7 @@ EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 _NONE: Mapping[str, str] = {}
 
 
-def device_claim_of(found: wire.ResourceClaim, key: str, known_uid: Callable[[str], str] = str) -> DeviceClaim:
+def device_claim_of(found: api.ResourceClaim, key: str, known_uid: Callable[[str], str] = str) -> DeviceClaim:
     """What a ResourceClaim says; ``known_uid`` gives the string under which a pod's uid is kept already."""
     metadata, status = found.metadata, found.status
     with naming("ResourceClaim", metadata):

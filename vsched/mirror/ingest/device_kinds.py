@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vsched.api.pods import Pod
 from vsched.mirror.ingest.device_amounts import container_limits, quantity_of
 from vsched.mirror.ingest.npus import npu_request_of
 from vsched.mirror.ingest.words import devices as words
-from vsched.mirror.wire.pods import Pod
 from vsched.model.deviceshare.records import (
     GPU_MEMORY,
     GPU_NUMBER,

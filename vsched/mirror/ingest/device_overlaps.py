@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from vsched import api
 from vsched.errors import BadQuantity
-from vsched.mirror import wire
 from vsched.mirror.ingest.words import devices as words
 from vsched.model.amounts.resources import parse_scaled
 from vsched.model.deviceshare.records import DeviceKind, NodeDevices
@@ -16,7 +16,7 @@ PRESENT = "nvidia.com/gpu.count"
 _WORDS = {DeviceKind.VGPU: "vGPUs", DeviceKind.GPU: "shared GPUs"}
 
 
-def overlap_of(node: wire.Node, devices: Sequence[NodeDevices]) -> str:
+def overlap_of(node: api.Node, devices: Sequence[NodeDevices]) -> str:
     """A remark on a node that registers GPUs in parts and other ones; empty where it has as many as all together."""
     offered = [(_WORDS[kind], len(found.devices)) for found in devices for kind in _WORDS if kind == found.kind]
     whole = _whole_number(node.status.allocatable or {}, WHOLE_GPUS)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from vsched.api.affinity import NodeSelector
+from vsched.api.devices import (
+    DeviceSelectorFields,
+    Quantity,
+)
 from vsched.errors import BadObject, BadQuantity
 from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, ATTRIBUTES_MAX, read
 from vsched.mirror.ingest.rules import node_terms
 from vsched.mirror.ingest.words import devices as words
-from vsched.mirror.wire.affinity import NodeSelector
-from vsched.mirror.wire.devices import (
-    DeviceSelectorFields,
-    Quantity,
-)
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.claims.devices import (
     DeviceSelector,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vsched import api
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.devices import taint_of
 from vsched.mirror.ingest.metadata import naming
 from vsched.mirror.ingest.words import devices as words
@@ -37,7 +37,7 @@ class TaintRule(NamedTuple):
         return self.concerns(device.driver, device.pool) and self.device in (None, device.device)
 
 
-def taint_rule_of(found: wire.DeviceTaintRule) -> TaintRule:
+def taint_rule_of(found: api.DeviceTaintRule) -> TaintRule:
     """What a DeviceTaintRule says. Raises BadObject."""
     spec, chosen = found.spec, found.spec.device_selector
     with naming("DeviceTaintRule", found.metadata):

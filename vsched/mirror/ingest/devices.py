@@ -6,15 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from vsched.errors import BadObject
-from vsched.mirror import wire
-from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, ATTRIBUTES_MAX, DEVICES_MAX, read
-from vsched.mirror.ingest.device_parts import amount_of, nodes_of, quantities_of, selectors_of
-from vsched.mirror.ingest.metadata import created_of, naming
-from vsched.mirror.ingest.words import devices as words
-from vsched.mirror.wire.affinity import NodeSelector
-from vsched.mirror.wire.base import seconds_of
-from vsched.mirror.wire.devices import (
+from vsched import api
+from vsched.api.affinity import NodeSelector
+from vsched.api.base import seconds_of
+from vsched.api.devices import (
     AttributeFields,
     CapacityFields,
     CapacityPolicyFields,
@@ -24,6 +19,11 @@ from vsched.mirror.wire.devices import (
     Quantity,
     ResourceSliceSpec,
 )
+from vsched.errors import BadObject
+from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, ATTRIBUTES_MAX, DEVICES_MAX, read
+from vsched.mirror.ingest.device_parts import amount_of, nodes_of, quantities_of, selectors_of
+from vsched.mirror.ingest.metadata import created_of, naming
+from vsched.mirror.ingest.words import devices as words
 from vsched.model.claims.devices import (
     Attribute,
     CapacityPolicy,
@@ -63,7 +63,7 @@ class DatedClass(NamedTuple):
     created: float
 
 
-def device_class_of(found: wire.DeviceClass) -> DatedClass:
+def device_class_of(found: api.DeviceClass) -> DatedClass:
     """What a DeviceClass says."""
     with naming("DeviceClass", found.metadata):
         selectors = selectors_of(found.spec.selectors, "spec.selectors")
@@ -71,7 +71,7 @@ def device_class_of(found: wire.DeviceClass) -> DatedClass:
     return DatedClass(made, created_of(found.metadata))
 
 
-def slice_of(found: wire.ResourceSlice) -> Slice:
+def slice_of(found: api.ResourceSlice) -> Slice:
     """What a ResourceSlice says."""
     spec = found.spec
     with naming("ResourceSlice", found.metadata):

@@ -14,8 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from vsched import api
+from vsched.api.base import ResourceList
+from vsched.api.pods import Container, Pod
 from vsched.errors import UNREADABLE, BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.device_amounts import (
     TEXT_MAX,
@@ -29,8 +31,6 @@ from vsched.mirror.ingest.device_kinds import problem_of
 from vsched.mirror.ingest.metadata import BOOLEANS
 from vsched.mirror.ingest.npus import npu_request_of, npus_in_full, npus_of, npus_offered_by
 from vsched.mirror.ingest.words import devices as words
-from vsched.mirror.wire.base import ResourceList
-from vsched.mirror.wire.pods import Container, Pod
 from vsched.model.amounts.resources import Amounts, ResourceAxis
 from vsched.model.deviceshare.records import (
     DEVICES_MAX,
@@ -88,7 +88,7 @@ class HamiDevice(msgspec.Struct):
 # -- nodes ----------------------------------------------------------------------------------------------------------
 
 
-def node_devices_of(node: wire.Node, remarks: Remarks) -> tuple[NodeDevices, ...]:
+def node_devices_of(node: api.Node, remarks: Remarks) -> tuple[NodeDevices, ...]:
     """The devices of a node by kind; what cannot be read is left out, with a remark."""
     annotations, capacity = node.metadata.annotations or _NONE, node.status.capacity or {}
     found: list[NodeDevices] = []
@@ -213,7 +213,7 @@ def offered_by(devices: Iterable[NodeDevices], stated: ResourceList) -> Resource
 # -- what pods ask for ----------------------------------------------------------------------------------------------
 
 
-def wishes_of(metadata: wire.Metadata) -> tuple[str | None, ...] | None:
+def wishes_of(metadata: api.Metadata) -> tuple[str | None, ...] | None:
     """The annotations of a pod about devices, in the order of ``WISHES``; None without annotations."""
     annotations = metadata.annotations
     return None if annotations is None else tuple(map(annotations.get, WISHES))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import ObjectCondition, Timestamp, seconds_of
 from vsched.errors import UNREADABLE, in_a_row
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_of, remark
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX
 from vsched.mirror.ingest.metadata import int32_of
@@ -13,7 +14,6 @@ from vsched.mirror.ingest.pod_status import true_condition
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.words import fields
 from vsched.mirror.ingest.words import fields as words
-from vsched.mirror.wire.base import ObjectCondition, Timestamp, seconds_of
 from vsched.model.pods.cooperation import (
     ASKED,
     COOPERATIVE_EVICTION,
@@ -83,12 +83,12 @@ def cooperation_of(annotations: Annotations, remarks: Remarks) -> float | None:
     return duration_of(annotations, COOPERATIVE_EVICTION, remarks, or_zero=True)
 
 
-def asking_condition(pod: wire.Pod) -> ObjectCondition | None:
+def asking_condition(pod: api.Pod) -> ObjectCondition | None:
     """The condition by which vsched has asked a pod to end by itself; None without one."""
     return true_condition(pod, ASKED)
 
 
-def request_of(pod: wire.Pod, most_seconds: float, remarks: Remarks) -> EvictionRequest | None:
+def request_of(pod: api.Pod, most_seconds: float, remarks: Remarks) -> EvictionRequest | None:
     """The request that a pod ends by itself; it ends ``most_seconds`` after it was made, if not before.
 
     What the pod's annotations say of when and until when is there to be read by its owner, who can change it.
@@ -151,13 +151,13 @@ ENDED = frozenset(("Completed", "Interrupted", "Canceled"))
 """States of responders that do nothing any more. Kubernetes interrupts one without a heartbeat for 20 minutes."""
 
 
-def target_of(found: wire.Eviction) -> str:
+def target_of(found: api.Eviction) -> str:
     """The uid of the pod that an Eviction is about; empty where it is about something else."""
     pod = found.spec.target.pod
     return "" if pod is None else pod.uid
 
 
-def answer_of(found: wire.Eviction) -> ResponderAnswer:
+def answer_of(found: api.Eviction) -> ResponderAnswer:
     """What the responders of a pod say. An Eviction that has failed, or was canceled, says nothing."""
     status = found.status
     if any(one.type == "Failed" and one.status == "True" for one in status.conditions or ()):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched import api
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import ROLES_MAX, short
 from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER, controller_of, joined, plain_name
@@ -86,7 +86,7 @@ class OwnerRecord(NamedTuple):
     entry: WorkloadKind | None
     """Its kind in the table; None for one that only leads to such an object."""
     facts: GangFacts
-    controller: wire.OwnerReference | None
+    controller: api.OwnerReference | None
     gang: bool | None
     """What its annotation says."""
     annotations: tuple[tuple[str, str], ...]
@@ -119,7 +119,7 @@ class OwnedGang(NamedTuple):
     """What its PodGroup is made for; empty where the pods say it."""
 
 
-def group_and_kind(reference: wire.OwnerReference) -> tuple[str, str]:
+def group_and_kind(reference: api.OwnerReference) -> tuple[str, str]:
     """The API group and the kind that an owner reference names."""
     return reference.api_version.rpartition("/")[0], reference.kind
 
@@ -144,7 +144,7 @@ def facts_of(entry: WorkloadKind, document: Mapping[str, object]) -> GangFacts:
 
 
 def record_of(
-    owner: PodOwner, entry: WorkloadKind | None, metadata: wire.Metadata, facts: GangFacts, remarks: Remarks
+    owner: PodOwner, entry: WorkloadKind | None, metadata: api.Metadata, facts: GangFacts, remarks: Remarks
 ) -> OwnerRecord:
     """An owner as it matters here; an annotation that cannot be used gets a remark."""
     annotations = metadata.annotations or _NONE
@@ -240,7 +240,7 @@ KnownGangs = dict[tuple[str, tuple[int, ...]], OwnedGang]
 
 
 def membership_of(
-    metadata: wire.Metadata, chain: Sequence[OwnerRecord], known: KnownGangs | None = None
+    metadata: api.Metadata, chain: Sequence[OwnerRecord], known: KnownGangs | None = None
 ) -> GangMembership | None:
     """The gang of a pod by its owners, from the inside out; None where they say nothing about it.
 
@@ -269,7 +269,7 @@ def membership_of(
         return _member(known, base, "", role, outer, facts, _NONE, record.owner)
     if split.pod:
         gang = _gang(outer, GangFacts(), _NONE, None, f"Pod {metadata.name}")
-        return GangMembership(IMPLIED + wire.uid_of(metadata), role, gang)  # no other pod has this gang
+        return GangMembership(IMPLIED + api.uid_of(metadata), role, gang)  # no other pod has this gang
     chosen = {key: labels[key] for key in split.labels if key in labels}
     return _member(known, base, "-".join(map(slug, chosen.values())), role, outer, facts, chosen, record.owner)
 

@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vsched import api
+from vsched.api.affinity import LabelSelector
+from vsched.api.topology import MemberFields
 from vsched.errors import UNREADABLE, BadObject
 from vsched.kernels.topology.patterns import problem_of
-from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import MEMBERS_MAX, PATTERN_LENGTH_MAX, read, short
 from vsched.mirror.ingest.metadata import choice_of, count_of
 from vsched.mirror.ingest.rules import decoded, selector_of
 from vsched.mirror.ingest.words import nodes as words
 from vsched.mirror.ingest.words.fields import too_long
-from vsched.mirror.wire.affinity import LabelSelector
-from vsched.mirror.wire.topology import MemberFields
 from vsched.model.names import shared
 from vsched.model.topology.hypernodes import HyperNode, Member
 
@@ -44,7 +44,7 @@ class _Status(msgspec.Struct, rename="camel"):
     conditions: list[dict[str, Any]] | None = None
 
 
-def hypernode_of(found: wire.HyperNode) -> ParsedHyperNode:
+def hypernode_of(found: api.HyperNode) -> ParsedHyperNode:
     """What a HyperNode says. One bad member leaves the others, so that it is known what hangs together."""
     spec, problems = found.spec, list[str]()
     members: list[Member] = []

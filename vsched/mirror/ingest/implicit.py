@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched import api
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import (
     Remarks,
     expected_seconds_of,
@@ -62,13 +62,13 @@ class ImplicitPodGroup(NamedTuple):
     """A pod of each role, where the job has minima by role."""
 
 
-def group_named(metadata: wire.Metadata) -> str:
+def group_named(metadata: api.Metadata) -> str:
     """The PodGroup that a pod names, empty where it names none."""
     annotations = metadata.annotations or _NONE
     return annotations.get(GROUP_NAME) or annotations.get(GROUP_NAME_ALIAS, "")
 
 
-def controller_of(metadata: wire.Metadata) -> wire.OwnerReference | None:
+def controller_of(metadata: api.Metadata) -> api.OwnerReference | None:
     """The owner reference of the controller, None without one."""
     for owner in metadata.owner_references or ():
         if owner.controller and owner.uid:
@@ -76,12 +76,12 @@ def controller_of(metadata: wire.Metadata) -> wire.OwnerReference | None:
     return None
 
 
-def implied_name(metadata: wire.Metadata) -> str:
+def implied_name(metadata: api.Metadata) -> str:
     """The name of a pod's implicit PodGroup, empty where the pod names another one."""
     return own_name(metadata, group_named(metadata))
 
 
-def own_name(metadata: wire.Metadata, group: str) -> str:
+def own_name(metadata: api.Metadata, group: str) -> str:
     """The same, given the PodGroup that the pod names."""
     if group and not group.startswith(IMPLIED):
         return ""
@@ -89,13 +89,13 @@ def own_name(metadata: wire.Metadata, group: str) -> str:
     return own if group in ("", own) else ""
 
 
-def plain_name(metadata: wire.Metadata) -> str:
+def plain_name(metadata: api.Metadata) -> str:
     """The name of the implicit PodGroup by a pod's controller alone, or by the pod where it has none."""
     owner = controller_of(metadata)
-    return IMPLIED + (owner.uid if owner is not None else wire.uid_of(metadata))
+    return IMPLIED + (owner.uid if owner is not None else api.uid_of(metadata))
 
 
-def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remarks: Remarks) -> JobSpec:
+def implied_job(pod: api.Pod, name: str, namespace: str, created: float, remarks: Remarks) -> JobSpec:
     """The implicit PodGroup by a pod's own fields; its queue is empty where the pod names none. Raises BadObject."""
     metadata = pod.metadata
     annotations = metadata.annotations or _NONE

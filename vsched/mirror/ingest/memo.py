@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
-from vsched.mirror.wire.base import Raw
+from vsched.api.base import Raw
 
 T = TypeVar("T")
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from types import TracebackType
 
+from vsched import api
+from vsched.api.base import seconds_of
 from vsched.errors import BadInput, BadObject, NoColumn
 from vsched.kube.paths import is_name
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.ingest.words import fields as words
-from vsched.mirror.wire.base import seconds_of
 from vsched.model.jobs.native import API_GROUP
 from vsched.model.jobs.spec import USER
 from vsched.model.names import shared
@@ -64,7 +64,7 @@ class naming:  # noqa: N801  # read as "with naming(kind, metadata)"
 
     __slots__ = ("_kind", "_metadata")
 
-    def __init__(self, kind: str, metadata: wire.Metadata) -> None:
+    def __init__(self, kind: str, metadata: api.Metadata) -> None:
         self._kind = kind
         self._metadata = metadata
 
@@ -76,20 +76,20 @@ class naming:  # noqa: N801  # read as "with naming(kind, metadata)"
     ) -> None:
         if isinstance(error, BadInput):
             problem = NoColumn if isinstance(error, NoColumn) else BadObject
-            raise problem(f"{wire.named(self._kind, self._metadata)}: {error}") from None
+            raise problem(f"{api.named(self._kind, self._metadata)}: {error}") from None
 
 
-def is_made(metadata: wire.Metadata) -> bool:
+def is_made(metadata: api.Metadata) -> bool:
     """Whether vsched made this PodGroup, for pods that name none."""
     return metadata.name.startswith(IMPLIED) and (metadata.labels or _NONE).get(MADE_BY) == OURS
 
 
-def created_of(metadata: wire.Metadata) -> float:
+def created_of(metadata: api.Metadata) -> float:
     """Seconds since the epoch, 0 where the object does not say."""
     return seconds_of(metadata.creation_timestamp)
 
 
-def pod_owner_of(metadata: wire.Metadata) -> str:
+def pod_owner_of(metadata: api.Metadata) -> str:
     """The uid of the pod that an object was made for (its controller); empty where there is none."""
     for owner in metadata.owner_references or ():
         if owner.controller and owner.kind == "Pod":
@@ -97,7 +97,7 @@ def pod_owner_of(metadata: wire.Metadata) -> str:
     return ""
 
 
-def maker_of(name: str, metadata: wire.Metadata) -> str:
+def maker_of(name: str, metadata: api.Metadata) -> str:
     """What a PodGroup of this generated name stands for, by its object or by a pod: ``ReplicaSet web-5d9``.
 
     Of several groups of one owner, each is told with what its name adds: ``LeaderWorkerSet llm (group 0)``.
@@ -107,7 +107,7 @@ def maker_of(name: str, metadata: wire.Metadata) -> str:
         if not is_name(owner.name) or not is_name(owner.kind):
             return ""  # anybody may write anything there, and sentences about others would say it
         return shared(of_group(f"{owner.kind} {owner.name}", name.removeprefix(IMPLIED + owner.uid)[1:]))
-    return f"Pod {metadata.name}" if name == IMPLIED + wire.uid_of(metadata) else ""
+    return f"Pod {metadata.name}" if name == IMPLIED + api.uid_of(metadata) else ""
 
 
 def of_group(owner: str, group: str) -> str:
@@ -115,7 +115,7 @@ def of_group(owner: str, group: str) -> str:
     return f"{owner} (group {group})" if group else owner
 
 
-def claim_owner_of(metadata: wire.Metadata) -> str:
+def claim_owner_of(metadata: api.Metadata) -> str:
     """The uid of the pod, or of the native PodGroup, that a ResourceClaim was made for; empty where there is none."""
     for owner in metadata.owner_references or ():
         is_group = owner.kind == "PodGroup" and owner.api_version.partition("/")[0] == API_GROUP
@@ -124,7 +124,7 @@ def claim_owner_of(metadata: wire.Metadata) -> str:
     return ""
 
 
-def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ...]:
+def scheduling_annotations(metadata: api.Metadata) -> tuple[tuple[str, str], ...]:
     """The annotations that schedulers read, sorted."""
     return tuple(
         sorted(
@@ -135,7 +135,7 @@ def scheduling_annotations(metadata: wire.Metadata) -> tuple[tuple[str, str], ..
     )
 
 
-def flag_of(metadata: wire.Metadata, name: str) -> bool | None:
+def flag_of(metadata: api.Metadata, name: str) -> bool | None:
     """A boolean annotation, else label of that name; raises BadObject where it is not a boolean."""
     for field, values in (("annotations", metadata.annotations), ("labels", metadata.labels)):
         if values is not None and name in values:
@@ -143,7 +143,7 @@ def flag_of(metadata: wire.Metadata, name: str) -> bool | None:
     return None
 
 
-def is_revocable(metadata: wire.Metadata) -> bool:
+def is_revocable(metadata: api.Metadata) -> bool:
     """Whether a pod may use nodes of revocable zones: all of them or none; preemptable by annotation means all."""
     annotations = metadata.annotations
     if annotations is None:
@@ -152,7 +152,7 @@ def is_revocable(metadata: wire.Metadata) -> bool:
     return BOOLEANS.get(annotations.get(PREEMPTABLE, ""), False) if zone is None else zone == ANY_ZONE
 
 
-def numa_policy_of(metadata: wire.Metadata) -> str:
+def numa_policy_of(metadata: api.Metadata) -> str:
     """The policy that a pod requires of its node's NUMA zones, empty where it requires none that is known."""
     if metadata.annotations is None:
         return ""

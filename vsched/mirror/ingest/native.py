@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import NO_BYTES, ObjectCondition, Raw, moment_of
+from vsched.api.native import NativeSpec, SchedulingGroup, workload_of
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import (
     Remarks,
     expected_seconds_of,
@@ -32,8 +34,6 @@ from vsched.mirror.ingest.metadata import (
 )
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.words import groups as words
-from vsched.mirror.wire.base import NO_BYTES, ObjectCondition, Raw, moment_of
-from vsched.mirror.wire.native import NativeSpec, SchedulingGroup, workload_of
 from vsched.model.jobs.native import NativeGroup
 from vsched.model.jobs.runs import WALL_TIME_OVER
 from vsched.model.jobs.spec import Condition, JobSpec
@@ -87,7 +87,7 @@ class NativeRecord(msgspec.Struct, frozen=True):
     """The claims that its pods share."""
 
 
-def queue_names_of(metadata: wire.Metadata) -> QueueNames:
+def queue_names_of(metadata: api.Metadata) -> QueueNames:
     """The queue that an object names by its annotation, and by the label of Kueue; raises BadObject."""
     annotation = (metadata.annotations or _NONE).get(QUEUE_NAME, "")
     label = (metadata.labels or _NONE).get(KUEUE_QUEUE, "")
@@ -110,12 +110,12 @@ def group_of_pod(raw: Raw) -> str:
     return "" if found is None else short(found.pod_group_name or "", "spec.schedulingGroup.podGroupName")
 
 
-def native_record_of(found: wire.NativePodGroup | wire.CompositePodGroup, remarks: Remarks) -> NativeRecord:
+def native_record_of(found: api.NativePodGroup | api.CompositePodGroup, remarks: Remarks) -> NativeRecord:
     """What a PodGroup or a CompositePodGroup says; raises BadObject."""
-    composite = isinstance(found, wire.CompositePodGroup)
+    composite = isinstance(found, api.CompositePodGroup)
     metadata, spec = found.metadata, found.spec
     annotations = metadata.annotations or _NONE
-    with naming("CompositePodGroup" if composite else wire.NATIVE_POD_GROUP, metadata):
+    with naming("CompositePodGroup" if composite else api.NATIVE_POD_GROUP, metadata):
         read(found.status.conditions, CONDITIONS_MAX, "status.conditions")
         gang, minimum = _policy_of(spec, composite)
         said = found.status.conditions or ()

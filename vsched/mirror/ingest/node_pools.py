@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from vsched.mirror import wire
-from vsched.mirror.wire.autoscaling import NodePoolSpec
+from vsched import api
+from vsched.api.autoscaling import NodePoolSpec
 from vsched.model.nodes.pools import NodePool, PoolRequirement
 from vsched.model.nodes.table import Taint
 
 
-def node_pool_of(item: wire.Object) -> NodePool | None:
+def node_pool_of(item: api.Object) -> NodePool | None:
     """A NodePool; None for any other object."""
-    return pool_of(item.metadata.name, item.spec) if isinstance(item, wire.NodePool) else None
+    return pool_of(item.metadata.name, item.spec) if isinstance(item, api.NodePool) else None
 
 
 def pool_of(name: str, spec: NodePoolSpec) -> NodePool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from vsched import api
+from vsched.api.base import ResourceList
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.amounts import amounts_of
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import IMAGES_MAX, LABELS_MAX, TAINTS_MAX, bounded, read
@@ -14,7 +15,6 @@ from vsched.mirror.ingest.device_overlaps import overlap_of
 from vsched.mirror.ingest.deviceshare import HANDSHAKE, REGISTER, node_devices_of, offered_by
 from vsched.mirror.ingest.metadata import BOOLEANS, created_of, naming, scheduling_annotations
 from vsched.mirror.ingest.words import nodes as words
-from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.quantity import MOST
 from vsched.model.amounts.resources import NOTHING, Amounts, ResourceAxis, plus
 from vsched.model.deviceshare.records import NodeDevices
@@ -43,7 +43,7 @@ class NodeFacts(NamedTuple):
     """Its shared devices."""
 
 
-def node_of(node: wire.Node, axis: ResourceAxis, remarks: Remarks | None = None) -> NodeFacts:
+def node_of(node: api.Node, axis: ResourceAxis, remarks: Remarks | None = None) -> NodeFacts:
     """What a Node says; raises BadObject. ``remarks`` gets a line for devices that cannot be read or count twice."""
     metadata, spec = node.metadata, node.spec
     with naming("Node", metadata):
@@ -77,7 +77,7 @@ def node_of(node: wire.Node, axis: ResourceAxis, remarks: Remarks | None = None)
     return NodeFacts(attributes, tuple((column, min(value, MOST)) for column, value in amounts), devices)
 
 
-def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:
+def _oversubscribed(metadata: api.Metadata, axis: ResourceAxis) -> Amounts:
     if BOOLEANS.get((metadata.labels or _NONE).get(OVERSUBSCRIPTION, "")) is not True:
         return NOTHING
     annotations = metadata.annotations or _NONE

@@ -12,8 +12,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import ResourceList
+from vsched.api.pods import Container, Pod
 from vsched.errors import UNREADABLE, BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.device_amounts import (
     TEXT_MAX,
@@ -23,8 +25,6 @@ from vsched.mirror.ingest.device_amounts import (
     words_of,
 )
 from vsched.mirror.ingest.words import devices as words
-from vsched.mirror.wire.base import ResourceList
-from vsched.mirror.wire.pods import Container, Pod
 from vsched.model.amounts.resources import Amounts, ResourceAxis
 from vsched.model.deviceshare.chips import DEFAULT_CHIPS
 from vsched.model.deviceshare.records import (
@@ -82,7 +82,7 @@ class RegisteredNpu(msgspec.Struct):
 # -- nodes ----------------------------------------------------------------------------------------------------------
 
 
-def npus_of(node: wire.Node, remarks: Remarks) -> NodeDevices | None:
+def npus_of(node: api.Node, remarks: Remarks) -> NodeDevices | None:
     """The NPUs of a node; None where there are none. What cannot be read is left out, with a remark."""
     offered = node.status.allocatable or _NONE
     chips = [name.removeprefix(NPU_PREFIX) for name in offered if name.startswith(ASCEND)]
@@ -152,7 +152,7 @@ def npus_offered_by(found: NodeDevices) -> ResourceList:
 # -- what pods ask for ----------------------------------------------------------------------------------------------
 
 
-def npu_wishes_of(metadata: wire.Metadata) -> tuple[tuple[str, str], ...]:
+def npu_wishes_of(metadata: api.Metadata) -> tuple[tuple[str, str], ...]:
     """The annotations of a pod about which NPUs it accepts, and how it shares them."""
     said = metadata.annotations
     if said is None or (MODE not in said and NPU_ANNOTATIONS not in "\n".join(said)):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from vsched import api
+from vsched.api.base import ObjectCondition, Timestamp, seconds_of
+from vsched.api.pods import ContainerState
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.words import fields as words
-from vsched.mirror.wire.base import ObjectCondition, Timestamp, seconds_of
-from vsched.mirror.wire.pods import ContainerState
 from vsched.model.pods.status import Status
 
 LET_IN = "vsched.io/QueueAdmitted"
 """The condition of a pod whose gate of its queue vsched has opened."""
 
 
-def status_of(pod: wire.Pod) -> Status:
+def status_of(pod: api.Pod) -> Status:
     """The status of a pod by its phase, its node, and whether it is being deleted."""
     match pod.status.phase or "Pending":
         case "Running":
@@ -36,7 +36,7 @@ def status_of(pod: wire.Pod) -> Status:
             raise BadObject(words.unknown_phase(phase))
 
 
-def _is_taken(pod: wire.Pod) -> bool:
+def _is_taken(pod: api.Pod) -> bool:
     """Whether a scheduler has bound the pod, or its node has taken it.
 
     The API server says so with each binding, and nodes with their first word. Whoever makes a pod can name any node in
@@ -45,12 +45,12 @@ def _is_taken(pod: wire.Pod) -> bool:
     return pod.status.start_time is not None or true_condition(pod, "PodScheduled") is not None
 
 
-def is_let_in(pod: wire.Pod) -> bool:
+def is_let_in(pod: api.Pod) -> bool:
     """Whether vsched has opened the gate of the pod's queue: whoever makes a pod cannot write its conditions."""
     return true_condition(pod, LET_IN) is not None
 
 
-def true_condition(pod: wire.Pod, name: str) -> ObjectCondition | None:
+def true_condition(pod: api.Pod, name: str) -> ObjectCondition | None:
     """The condition of a pod, where it is true."""
     for condition in pod.status.conditions or ():
         if condition.type == name and condition.status == "True":
@@ -58,7 +58,7 @@ def true_condition(pod: wire.Pod, name: str) -> ObjectCondition | None:
     return None
 
 
-def scheduled_condition(pod: wire.Pod) -> str:
+def scheduled_condition(pod: api.Pod) -> str:
     """Reason and message of the condition that says that the pod is not scheduled; empty without it."""
     for condition in pod.status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False":
@@ -66,12 +66,12 @@ def scheduled_condition(pod: wire.Pod) -> str:
     return ""
 
 
-def is_unready(pod: wire.Pod) -> bool:
+def is_unready(pod: api.Pod) -> bool:
     """Whether its condition says that it is not ready; a pod without the condition counts as ready."""
     return any(found.type == "Ready" and found.status != "True" for found in pod.status.conditions or ())
 
 
-def protected_until(pod: wire.Pod, remarks: Remarks) -> float:
+def protected_until(pod: api.Pod, remarks: Remarks) -> float:
     """When the cool-down of a scheduled pod ends, seconds since the epoch; 0 without one."""
     seconds = cooldown_seconds_of(pod.metadata, remarks)
     if not seconds:
@@ -84,7 +84,7 @@ def protected_until(pod: wire.Pod, remarks: Remarks) -> float:
     return since + seconds if since else 0.0
 
 
-def finished_at(pod: wire.Pod) -> float:
+def finished_at(pod: api.Pod) -> float:
     """When the last container ended, 0 if that is unknown."""
     ends = (
         decoded(found.state, ContainerState, f"status.containerStatuses[{found.name}].state")

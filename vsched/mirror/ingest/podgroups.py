@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vsched import api
+from vsched.api.base import moment_of
 from vsched.errors import Beyond
-from vsched.mirror import wire
 from vsched.mirror.ingest.amounts import amounts_of
 from vsched.mirror.ingest.annotations import (
     Remarks,
@@ -31,7 +32,6 @@ from vsched.mirror.ingest.metadata import (
 )
 from vsched.mirror.ingest.task_topology import task_topology_of
 from vsched.mirror.ingest.unsupported import GROUP_WISHES, remark_wishes
-from vsched.mirror.wire.base import moment_of
 from vsched.model.amounts.resources import AskedColumns, ResourceAxis
 from vsched.model.jobs.spec import Condition, JobSpec
 from vsched.model.names import shared
@@ -46,7 +46,7 @@ _NONE: Mapping[str, str] = {}
 
 
 def job_spec_of(
-    group: wire.PodGroup,
+    group: api.PodGroup,
     axis: ResourceAxis,
     default_queue: str,
     remarks: Remarks,
@@ -112,7 +112,7 @@ def job_spec_of(
         )
 
 
-def _beyond(group: wire.PodGroup) -> str:
+def _beyond(group: api.PodGroup) -> str:
     """Why a job waits whose PodGroup exceeds a bound; raises BadObject where it cannot be used."""
     spec = group.spec
     short(spec.queue or "", "spec.queue")
@@ -128,7 +128,7 @@ def _beyond(group: wire.PodGroup) -> str:
     return ""
 
 
-def _sub_groups(group: wire.PodGroup) -> tuple[tuple[SubGroupPolicy, ...], str]:
+def _sub_groups(group: api.PodGroup) -> tuple[tuple[SubGroupPolicy, ...], str]:
     """The policies of its sub-groups, and why the job waits where one exceeds a bound; raises BadObject."""
     try:
         return sub_groups_of(group.spec.sub_group_policy, "spec.subGroupPolicy"), ""
@@ -136,13 +136,13 @@ def _sub_groups(group: wire.PodGroup) -> tuple[tuple[SubGroupPolicy, ...], str]:
         return (), str(error)
 
 
-def made_for(metadata: wire.Metadata) -> str:
+def made_for(metadata: api.Metadata) -> str:
     """What a PodGroup was made for, as ``vcjob train``; empty where somebody named it."""
     vcjob = _volcano_job_of(metadata)
     return f"vcjob {vcjob}" if vcjob else maker_of(metadata.name, metadata)
 
 
-def _volcano_job_of(metadata: wire.Metadata) -> str:
+def _volcano_job_of(metadata: api.Metadata) -> str:
     """The name of the Volcano Job that controls a PodGroup and resets its spec; empty without one."""
     owner = next((one for one in metadata.owner_references or () if one.controller), None)
     return owner.name if owner is not None and owner.api_version.startswith(VOLCANO_JOBS) else ""

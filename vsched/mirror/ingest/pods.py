@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import check_names, seconds_of
 from vsched.errors import UNUSABLE, BadInput, BadObject, Beyond, NoColumn
-from vsched.mirror import wire
 from vsched.mirror.ingest.alike import BYTES_MAX, TASK_SPEC, key_of, length_of
 from vsched.mirror.ingest.annotations import QUEUE_GATE, Remarks, expected_seconds_of, strategy_of
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
@@ -50,7 +51,6 @@ from vsched.mirror.ingest.shape import Shaper, bound_labels
 from vsched.mirror.ingest.shape import length_of as shape_length_of
 from vsched.mirror.ingest.unsupported import asked_by_pod, remark_wishes_of_pod
 from vsched.mirror.ingest.words import fields as words
-from vsched.mirror.wire.base import check_names, seconds_of
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM
 from vsched.model.jobs.native import native_key
@@ -132,11 +132,11 @@ class PodReader:
         self.known: dict[Hashable, PodFacts] = {}
         """Pods that stand for others that say the same, by ``alike.key_of``; bounded."""
 
-    def is_ours(self, pod: wire.Pod) -> bool:
+    def is_ours(self, pod: api.Pod) -> bool:
         """Whether the pod names us as its scheduler."""
         return (pod.spec.scheduler_name or "") in self.scheduler_names
 
-    def read(self, pod: wire.Pod) -> PodFacts | None:
+    def read(self, pod: api.Pod) -> PodFacts | None:
         """The pod as a task, None where it does not count; raises BadObject."""
         spec = pod.spec
         ours = self.is_ours(pod)
@@ -152,14 +152,14 @@ class PodReader:
                 return self._read(pod, ours, str(error))
         except BadInput as error:
             problem = NoColumn if isinstance(error, NoColumn) else BadObject
-            raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
+            raise problem(f"{api.named('Pod', pod.metadata)}: {error}") from None
 
     def sweep(self, shapes: Set[Shape], labels: Set[PodLabels]) -> None:
         """Forget what no pod uses any more; these are what pods have."""
         self.known.clear()
         self.shaper.sweep(shapes, labels)
 
-    def occupant(self, pod: wire.Pod) -> Occupant | None:
+    def occupant(self, pod: api.Pod) -> Occupant | None:
         """The usage of a node by a pod that cannot be read otherwise; None where even that is invalid."""
         if not pod.spec.node_name:
             return None
@@ -171,7 +171,7 @@ class PodReader:
         namespace = shared(metadata.namespace or "default")
         labels = self.shaper.labels(namespace, _seen_labels(pod))
         task = Task(
-            wire.uid_of(metadata),
+            api.uid_of(metadata),
             namespace,
             metadata.name,
             "",
@@ -183,7 +183,7 @@ class PodReader:
         )
         return Occupant(task, lacks_column)
 
-    def _read_once(self, pod: wire.Pod, ours: bool) -> PodFacts:
+    def _read_once(self, pod: api.Pod, ours: bool) -> PodFacts:
         """The pod as a task; of one that says what another one has said, only what is its own is read."""
         try:
             namespace = shared(pod.metadata.namespace or "default")
@@ -201,7 +201,7 @@ class PodReader:
             self.known[key] = facts
         return facts
 
-    def _again(self, pod: wire.Pod, known: PodFacts, own: str, job: str) -> PodFacts:
+    def _again(self, pod: api.Pod, known: PodFacts, own: str, job: str) -> PodFacts:
         """A pod that says the same as another one, with what is its own."""
         metadata, status, like, implicit = pod.metadata, pod.status, known.task, known.implicit
         created = created_of(metadata)
@@ -210,7 +210,7 @@ class PodReader:
             implicit = msgspec.structs.replace(implicit, name=own, created=created, made_for=maker_of(own, metadata))
         task = msgspec.structs.replace(
             like,
-            uid=wire.uid_of(metadata),
+            uid=api.uid_of(metadata),
             name=metadata.name,
             job=shared(job),
             labels=self.shaper.labels(like.namespace, metadata.labels or {}),
@@ -224,7 +224,7 @@ class PodReader:
         )
         return PodFacts(task, known.needs_class, implicit, known.remarks)
 
-    def _belonging(self, pod: wire.Pod, ours: bool, namespace: str) -> tuple[str, str, str]:
+    def _belonging(self, pod: api.Pod, ours: bool, namespace: str) -> tuple[str, str, str]:
         """The native PodGroup that a pod names, the name of its implicit one, and the key of its job.
 
         Each is empty where there is none. Raises BadObject.
@@ -234,7 +234,7 @@ class PodReader:
         own = ""
         if ours and not native:
             own = own_name(metadata, named)
-            if not own and self._has_owners(wire.uid_of(metadata)):
+            if not own and self._has_owners(api.uid_of(metadata)):
                 own = plain_name(metadata)
         group = own or short(named, _NAMED_AT)
         if native:
@@ -243,7 +243,7 @@ class PodReader:
             group = ""  # another scheduler places it, whatever its PodGroup is
         return native, own, f"{namespace}/{group}" if group else ""
 
-    def _read(self, pod: wire.Pod, ours: bool, beyond: str = "") -> PodFacts:
+    def _read(self, pod: api.Pod, ours: bool, beyond: str = "") -> PodFacts:
         """The pod as a task; ``beyond`` is the reason why it waits, if it exceeds a bound."""
         metadata, spec = pod.metadata, pod.spec
         annotations = metadata.annotations or _NONE
@@ -275,7 +275,7 @@ class PodReader:
             remark_group_policy(annotations, shape.devices, remarks)
         chosen = ours and self._queue_gates and annotations.get(QUEUE_GATE) == "true" and not unsupported
         task = Task(
-            wire.uid_of(metadata),
+            api.uid_of(metadata),
             namespace,
             metadata.name,
             shared(job),
@@ -328,7 +328,7 @@ def _remark_numa_policy(annotations: Mapping[str, str], shape: Shape, remarks: R
         remarks.append(words.not_guaranteed(at))
 
 
-def _claims_if_valid(pod: wire.Pod) -> PodClaims | None:
+def _claims_if_valid(pod: api.Pod) -> PodClaims | None:
     """The claims that a pod on a node uses; none where they cannot be read."""
     try:
         return claims_of(pod)
@@ -336,19 +336,19 @@ def _claims_if_valid(pod: wire.Pod) -> PodClaims | None:
         return None
 
 
-def _seen_labels(pod: wire.Pod) -> dict[str, str]:
+def _seen_labels(pod: api.Pod) -> dict[str, str]:
     """The labels of a pod that cannot be used; none where it has too many."""
     labels = pod.metadata.labels or {}
     return labels if len(labels) <= LABELS_MAX else {}
 
 
-def _is_owned(metadata: wire.Metadata) -> bool:
+def _is_owned(metadata: api.Metadata) -> bool:
     """Whether a controller replaces the pod. Nodes own mirror pods, but are no controllers."""
     owner = controller_of(metadata)
     return owner is not None and owner.kind != "Node"
 
 
-def _returns(metadata: wire.Metadata) -> bool:
+def _returns(metadata: api.Metadata) -> bool:
     """Whether a deleted pod is created again on the same node."""
     if MIRROR in (metadata.annotations or _NONE):
         return True

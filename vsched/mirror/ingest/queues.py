@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from vsched.mirror import wire
+from vsched import api
+from vsched.api.base import ResourceList
+from vsched.api.objects import NodeGroupTerms, QueueAffinity
 from vsched.mirror.ingest.amounts import stated_amounts
 from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_of, group_limits_of, remark
 from vsched.mirror.ingest.bounds import NAMES_MAX, read
@@ -15,8 +17,6 @@ from vsched.mirror.ingest.metadata import count_of, created_of, naming, scheduli
 from vsched.mirror.ingest.unsupported import QUEUE_WISHES, remark_wishes
 from vsched.mirror.ingest.weights import HIERARCHY_WEIGHTS, queue_weight_of, remark_hierarchy_weights
 from vsched.mirror.ingest.words import groups as words
-from vsched.mirror.wire.base import ResourceList
-from vsched.mirror.wire.objects import NodeGroupTerms, QueueAffinity
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.claims.quota import device_amount
 from vsched.model.names import shared
@@ -47,7 +47,7 @@ class ParsedQueue(NamedTuple):
     priority_class: str
 
 
-def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, remarks: Remarks) -> ParsedQueue:
+def queue_of(queue: api.Queue, axis: ResourceAxis, open_without_state: bool, remarks: Remarks) -> ParsedQueue:
     """What a Queue says; raises BadObject."""
     metadata, spec = queue.metadata, queue.spec
     remark_wishes(QUEUE_WISHES, queue, remarks)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from vsched.api.base import Raw, ResourceList, Wire
+from vsched.api.pods import Container, ContainerStatus, Pod
 from vsched.mirror.ingest.amounts import Amount, quantities
 from vsched.mirror.ingest.bounds import RESOURCES_MAX, bounded, short
 from vsched.mirror.ingest.rules import decoded
-from vsched.mirror.wire.base import Raw, ResourceList, Wire
-from vsched.mirror.wire.pods import Container, ContainerStatus, Pod
 from vsched.model.amounts.counted import LIMITS
 from vsched.model.amounts.quantity import MOST, MOST_HELD
 from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, Columns, without_zeros

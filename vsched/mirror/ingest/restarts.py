@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import Wire, seconds_of
+from vsched.api.batch import VolcanoTask
+from vsched.api.pods import Pod, PodSpec
 from vsched.errors import UNUSABLE
-from vsched.mirror import wire
 from vsched.mirror.ingest.requests import request_of
-from vsched.mirror.wire.base import Wire, seconds_of
-from vsched.mirror.wire.batch import VolcanoTask
-from vsched.mirror.wire.pods import Pod, PodSpec
 from vsched.model.amounts.resources import Amounts, Columns, Vector, add
 
 LEAVING_SECONDS, COMING_SECONDS = 300.0, 60.0
@@ -39,7 +39,7 @@ class Restart(msgspec.Struct, frozen=True):
     """What all of them ask for. Those of tasks that wait for others do not count, as they come later."""
 
 
-def restart_of(job: wire.VolcanoJob, axis: Columns) -> Restart | None:
+def restart_of(job: api.VolcanoJob, axis: Columns) -> Restart | None:
     """The restart of a vcjob; None where it does not restart, or its pods cannot be read."""
     state, status, metadata = job.status.state, job.status, job.metadata
     seconds = _SECONDS.get(state.phase)
@@ -59,4 +59,4 @@ def restart_of(job: wire.VolcanoJob, axis: Columns) -> Restart | None:
 
 def _request(task: VolcanoTask, axis: Columns) -> Amounts:
     template = msgspec.json.decode(task.template, type=_Template)
-    return request_of(Pod(wire.Metadata(), template.spec), axis).amounts
+    return request_of(Pod(api.Metadata(), template.spec), axis).amounts

@@ -11,6 +11,20 @@ from typing import TypeVar
 
 import msgspec
 
+from vsched.api.affinity import (
+    Affinity,
+    Expression,
+    LabelSelector,
+    NodeSelector,
+    NodeSelectorTerm,
+    PodAffinityFields,
+    PodAffinityTerm,
+    PreferredTerm,
+    SpreadFields,
+    TolerationFields,
+    WeightedPodTerm,
+)
+from vsched.api.base import Raw, located
 from vsched.errors import UNREADABLE, BadObject
 from vsched.mirror.ingest.bounds import (
     NAMES_MAX,
@@ -24,20 +38,6 @@ from vsched.mirror.ingest.bounds import (
 )
 from vsched.mirror.ingest.metadata import choice_of
 from vsched.mirror.ingest.words import nodes as words
-from vsched.mirror.wire.affinity import (
-    Affinity,
-    Expression,
-    LabelSelector,
-    NodeSelector,
-    NodeSelectorTerm,
-    PodAffinityFields,
-    PodAffinityTerm,
-    PreferredTerm,
-    SpreadFields,
-    TolerationFields,
-    WeightedPodTerm,
-)
-from vsched.mirror.wire.base import Raw, located
 from vsched.model.pods.shape import NodeTerm, PodAffinity, PodTerm, Requirement, Rules, Selector, Spread, Toleration
 
 T = TypeVar("T")

@@ -11,6 +11,9 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from vsched.api.affinity import Affinity
+from vsched.api.base import Wire
+from vsched.api.pods import Container, Pod
 from vsched.errors import BadObject, Beyond, NoColumn
 from vsched.mirror.ingest.bounds import (
     ADDED_LABELS_MAX,
@@ -27,9 +30,6 @@ from vsched.mirror.ingest.npus import npu_wishes_of
 from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of, resize_infeasible, zones_asked_by
 from vsched.mirror.ingest.rules import decoded, pod_affinity_of, rules_of, spread_of
 from vsched.mirror.ingest.words import fields as words
-from vsched.mirror.wire.affinity import Affinity
-from vsched.mirror.wire.base import Wire
-from vsched.mirror.wire.pods import Container, Pod
 from vsched.model.amounts.resources import ONE_POD, AskedColumns, Columns, OfferedColumns, ResourceAxis
 from vsched.model.pods.shape import HostPort, PodLabels, ScoringStrategy, Shape, ShapeTable
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import msgspec
 
+from vsched.api.base import NO_BYTES, Raw
+from vsched.api.objects import PodGroup, Queue
+from vsched.api.pods import Pod
 from vsched.errors import UNREADABLE
 from vsched.framework.words.jobs import no_priority_class
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.rules import NUMERIC_TOLERATION_OPERATORS, decoded
 from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.ingest.words import groups
-from vsched.mirror.wire.base import NO_BYTES, Raw
-from vsched.mirror.wire.objects import PodGroup, Queue
-from vsched.mirror.wire.pods import Pod
 from vsched.model.claims.quota import device_amount
 
 PATHS_NAMED = 3

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.metadata import is_made
 from vsched.model.jobs.spec import USER
 
-NAMING = (wire.Pod, wire.PodGroup, wire.NativePodGroup, wire.CompositePodGroup, wire.Workload, wire.WorkloadObject)
+NAMING = (api.Pod, api.PodGroup, api.NativePodGroup, api.CompositePodGroup, api.Workload, api.WorkloadObject)
 """Kinds of objects that may name a user."""
 
 
-def rename_user(found: wire.Object, key: str) -> None:
+def rename_user(found: api.Object, key: str) -> None:
     """Read the user by the annotation or label ``key``, and by nothing else; ours has it then.
 
     A PodGroup that vsched made has the annotation of ours already, copied from its workload.
@@ -22,7 +22,7 @@ def rename_user(found: wire.Object, key: str) -> None:
     said = (metadata.annotations or {}).get(key, label)
     if not is_made(metadata) or said is not None:
         metadata.annotations = _with(metadata.annotations, said)
-    if isinstance(found, wire.Pod):
+    if isinstance(found, api.Pod):
         metadata.labels = _with(metadata.labels, label)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from vsched import api
+from vsched.api.affinity import LabelSelector, NodeSelector
+from vsched.api.base import Raw, ResourceList
+from vsched.api.volumes import InTreeVolume, TopologyTerm, VolumeSpec
 from vsched.errors import BadObject, BadQuantity
-from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import DRIVERS_MAX, LABELS_MAX, MODES_MAX, VALUES_MAX, read
 from vsched.mirror.ingest.memo import remembered
 from vsched.mirror.ingest.metadata import naming, pod_owner_of
 from vsched.mirror.ingest.rules import decoded, node_terms, selector_of
-from vsched.mirror.wire.affinity import LabelSelector, NodeSelector
-from vsched.mirror.wire.base import Raw, ResourceList
-from vsched.mirror.wire.volumes import InTreeVolume, TopologyTerm, VolumeSpec
 from vsched.model.amounts.counted import STORAGE, parse_counted
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.names import shared
@@ -41,7 +41,7 @@ _NONE: Mapping[str, str] = {}
 _NO_LABELS: dict[str, str] = {}
 
 
-def volume_claim_of(found: wire.PersistentVolumeClaim, key: str) -> VolumeClaim:
+def volume_claim_of(found: api.PersistentVolumeClaim, key: str) -> VolumeClaim:
     """What a PersistentVolumeClaim says."""
     metadata, spec = found.metadata, found.spec
     annotations = metadata.annotations or _NONE
@@ -66,13 +66,13 @@ def volume_claim_of(found: wire.PersistentVolumeClaim, key: str) -> VolumeClaim:
         )
 
 
-def claim_key_of(found: wire.PersistentVolume) -> str:
+def claim_key_of(found: api.PersistentVolume) -> str:
     """The key of the claim that a volume is for; empty where it is for none."""
     reference = found.spec.claim_ref
     return "" if reference is None else f"{reference.namespace or 'default'}/{reference.name}"
 
 
-def volume_of(found: wire.PersistentVolume, claim: VolumeClaim | None = None) -> Volume:
+def volume_of(found: api.PersistentVolume, claim: VolumeClaim | None = None) -> Volume:
     """What a PersistentVolume says; ``claim`` is the one that it is for, if that is known: they share strings."""
     metadata, spec, phase = found.metadata, found.spec, found.status.phase or ""
     with naming("PersistentVolume", metadata):
@@ -96,7 +96,7 @@ def volume_of(found: wire.PersistentVolume, claim: VolumeClaim | None = None) ->
         )
 
 
-def storage_class_of(found: wire.StorageClass) -> StorageClass:
+def storage_class_of(found: api.StorageClass) -> StorageClass:
     """What a StorageClass says."""
     with naming("StorageClass", found.metadata):
         read(found.allowed_topologies, DRIVERS_MAX, "allowedTopologies")
@@ -114,13 +114,13 @@ def storage_class_of(found: wire.StorageClass) -> StorageClass:
     )
 
 
-def driver_of(found: wire.CSIDriver) -> CSIDriver:
+def driver_of(found: api.CSIDriver) -> CSIDriver:
     """What a CSIDriver says."""
     spec = found.spec
     return CSIDriver(found.metadata.name, bool(spec.storage_capacity), bool(spec.prevent_pod_scheduling_if_missing))
 
 
-def attach_limits_of(found: wire.CSINode) -> Mapping[str, int | None]:
+def attach_limits_of(found: api.CSINode) -> Mapping[str, int | None]:
     """How many volumes of each driver a node can attach, None where there is no limit."""
     drivers = found.spec.drivers
     with naming("CSINode", found.metadata):
@@ -131,7 +131,7 @@ def attach_limits_of(found: wire.CSINode) -> Mapping[str, int | None]:
     }
 
 
-def capacity_of(found: wire.CSIStorageCapacity, key: str) -> StorageCapacity:
+def capacity_of(found: api.CSIStorageCapacity, key: str) -> StorageCapacity:
     """The free capacity of a storage class in one part of the cluster."""
     with naming("CSIStorageCapacity", found.metadata):
         at = "nodeTopology"
@@ -145,7 +145,7 @@ def capacity_of(found: wire.CSIStorageCapacity, key: str) -> StorageCapacity:
         )
 
 
-def attachment_of(found: wire.VolumeAttachment) -> Attachment | None:
+def attachment_of(found: api.VolumeAttachment) -> Attachment | None:
     """What is attached where; None for volumes without a PersistentVolume, which kube-scheduler does not count."""
     spec = found.spec
     if not spec.source.persistent_volume_name:
@@ -154,7 +154,7 @@ def attachment_of(found: wire.VolumeAttachment) -> Attachment | None:
     return Attachment(found.metadata.name, shared(spec.node_name), shared(spec.attacher), volume)
 
 
-def _class_of(metadata: wire.Metadata, field: str | None) -> str:
+def _class_of(metadata: api.Metadata, field: str | None) -> str:
     return shared((metadata.annotations or _NONE).get(CLASS_ANNOTATION, field or ""))
 
 
@@ -168,7 +168,7 @@ def _same_modes(modes: tuple[str, ...]) -> tuple[str, ...]:
     return modes
 
 
-def _labels(metadata: wire.Metadata) -> dict[str, str]:
+def _labels(metadata: api.Metadata) -> dict[str, str]:
     """The labels; those of equal volumes are one object."""
     read(metadata.labels, LABELS_MAX, "metadata.labels")
     return _same_labels(tuple(sorted(metadata.labels.items()))) if metadata.labels else _NO_LABELS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vsched import api
 from vsched.errors import BadObject, BadQuantity
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.words import fields as words
 from vsched.model.amounts.quantity import UNLIMITED, parse_quantity
@@ -14,7 +14,7 @@ WEIGHT_MAX = 10**18
 QUEUE_WEIGHT_MAX = 65535
 
 
-def weight_of(quota: wire.ResourceQuota, remarks: Remarks) -> int:
+def weight_of(quota: api.ResourceQuota, remarks: Remarks) -> int:
     """The namespace weight a ResourceQuota gives, 0 where it gives none that is a positive integer."""
     text = str((quota.spec.hard or {}).get(NAMESPACE_WEIGHT, "0")).strip()
     try:

@@ -10,9 +10,9 @@ from functools import cached_property
 
 import msgspec
 
+from vsched.api.resources import RESOURCES
 from vsched.kube.paths import ApiResource
 from vsched.mirror.ingest.workload_rules import Count, Entry, MadeObject, RoleRule, Split
-from vsched.mirror.resources import RESOURCES
 
 
 class WorkloadKind(Entry, frozen=True):

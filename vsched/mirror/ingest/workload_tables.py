@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from vsched.api.base import located
 from vsched.errors import BadInput
 from vsched.mirror.ingest.paths import path_of, path_of_condition
 from vsched.mirror.ingest.words import groups as words
@@ -21,7 +22,6 @@ from vsched.mirror.ingest.workload_rules import (
     alternatives_of,
     sources_of,
 )
-from vsched.mirror.wire.base import located
 
 _VERSION = re.compile(r"([a-z0-9.-]+/)?v[0-9]+((alpha|beta)[0-9]+)?")
 _PLURAL = re.compile(r"[a-z][a-z0-9-]*")

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import seconds_of
+from vsched.api.volumes import Quantity
+from vsched.api.zones import CpuPlace, NumatopologySpec, PodAllocation, Report, ZoneFields
 from vsched.errors import UNREADABLE, BadObject, BadQuantity
-from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import OFFERED_MAX, read, short
 from vsched.mirror.ingest.metadata import naming
 from vsched.mirror.ingest.words import fields
 from vsched.mirror.ingest.words import nodes as words
-from vsched.mirror.wire.base import seconds_of
-from vsched.mirror.wire.volumes import Quantity
-from vsched.mirror.wire.zones import CpuPlace, NumatopologySpec, PodAllocation, Report, ZoneFields
 from vsched.model.amounts.resources import is_schedulable, parse_amount
 from vsched.model.names import shared
 from vsched.model.nodes.zones import ZONE_AMOUNT_MAX, ZONES_MAX, Named, NodeZones, Zone, ZonePolicy, ZoneShares
@@ -41,7 +41,7 @@ class ZoneDecision(msgspec.Struct):
     numa: dict[int, dict[str, Quantity]] = {}
 
 
-def zones_of(found: wire.NodeResourceTopology) -> NodeZones:
+def zones_of(found: api.NodeResourceTopology) -> NodeZones:
     """What a NodeResourceTopology says of its node. Raises BadObject."""
     with naming("NodeResourceTopology", found.metadata):
         read(found.attributes, OFFERED_MAX, "attributes")
@@ -65,7 +65,7 @@ def zones_of(found: wire.NodeResourceTopology) -> NodeZones:
         )
 
 
-def volcano_zones_of(found: wire.Numatopology) -> NodeZones:
+def volcano_zones_of(found: api.Numatopology) -> NodeZones:
     """What a Numatopology says of its node. Raises BadObject."""
     spec = found.spec
     with naming("Numatopology", found.metadata):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.implicit import group_named
 from vsched.mirror.state import words
 
@@ -29,7 +29,7 @@ class ForeignPodIndex:
     def __len__(self) -> int:
         return len(self._pods)
 
-    def put(self, uid: str, pod: wire.Pod) -> str:
+    def put(self, uid: str, pod: api.Pod) -> str:
         """A pod of another scheduler; the key of the job that it counts for, or did, empty where there is none."""
         metadata = pod.metadata
         group = group_named(metadata)

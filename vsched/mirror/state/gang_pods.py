@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import NamedTuple
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.gangs import GANG_NAME, GangMembership
 from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS, controller_of, group_named
@@ -47,7 +47,7 @@ class GangPod:
 
     __slots__ = ("alone", "gathered", "implicit", "metadata", "named", "waited")
 
-    def __init__(self, metadata: wire.Metadata, gathered: Gathered) -> None:
+    def __init__(self, metadata: api.Metadata, gathered: Gathered) -> None:
         self.metadata = metadata
         self.named = group_named(metadata)
         self.gathered = gathered
@@ -65,15 +65,15 @@ class GangPod:
         return shared(f"{self.metadata.namespace or 'default'}/{membership.name}")
 
 
-def cut_metadata(metadata: wire.Metadata, labels_read: Container[str]) -> wire.Metadata:
+def cut_metadata(metadata: api.Metadata, labels_read: Container[str]) -> api.Metadata:
     """The part of a pod's metadata that matters here, with the labels in ``labels_read``: it is stored for each pod."""
     labels, annotations = metadata.labels or {}, metadata.annotations or {}
     controller = controller_of(metadata)
     owners = None
     if controller is not None:
         kind, name, version = map(shared, (controller.kind, controller.name, controller.api_version))
-        owners = [wire.OwnerReference(shared(controller.uid), True, kind, name, version)]
-    return wire.Metadata(
+        owners = [api.OwnerReference(shared(controller.uid), True, kind, name, version)]
+    return api.Metadata(
         metadata.name,
         metadata.namespace,
         metadata.uid,

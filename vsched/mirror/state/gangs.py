@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
+from vsched import api
+from vsched.api.base import NO_BYTES
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.gangs import (
     OwnedGang,
@@ -25,7 +26,6 @@ from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.state.gang_pods import GangPod, Gathered, OwnerlessPod, cut_metadata
 from vsched.mirror.state.owners import OwnerStore
-from vsched.mirror.wire.base import NO_BYTES
 from vsched.model.jobs.spec import JobSpec
 from vsched.model.names import shared
 from vsched.model.pods.status import Status
@@ -60,7 +60,7 @@ class GangStore:
 
     # -- pods ---------------------------------------------------------------------------------------------------------
 
-    def see(self, uid: str, pod: wire.Pod) -> None:
+    def see(self, uid: str, pod: api.Pod) -> None:
         """Take in a pod of any scheduler."""
         if not self._concerns(pod):
             if self._pods:
@@ -126,7 +126,7 @@ class GangStore:
             task = msgspec.structs.replace(task, job=job, role=role, gated=gated, unsupported=unsupported)
         return task, None if explicit else pod.implicit
 
-    def _concerns(self, pod: wire.Pod) -> bool:
+    def _concerns(self, pod: api.Pod) -> bool:
         metadata = pod.metadata
         controller = controller_of(metadata)
         table = self._owners.table
@@ -168,7 +168,7 @@ class GangStore:
             if need not in self._needed:
                 self._owners.forget(need)
 
-    def _gather(self, metadata: wire.Metadata) -> Gathered:
+    def _gather(self, metadata: api.Metadata) -> Gathered:
         chain, needs = list[OwnerRecord](), list[str]()
         awaits = ""
         for record, need, missing in self._owners.walk(metadata):
@@ -182,7 +182,7 @@ class GangStore:
 
     # -- owners -------------------------------------------------------------------------------------------------------
 
-    def put(self, kind: str, key: str, found: wire.Object, remarks: Remarks) -> bool:
+    def put(self, kind: str, key: str, found: api.Object, remarks: Remarks) -> bool:
         """Take in an owner; True where that changes the gang of a pod. Raises BadObject."""
         owners = self._owners
         if not owners.table.kinds:
@@ -273,7 +273,7 @@ class GangStore:
             return None
         if self._owners.is_gone(record.owner.uid):
             return None
-        found = membership_of(wire.Metadata(uid=""), (record,))
+        found = membership_of(api.Metadata(uid=""), (record,))
         return found.gang if found is not None and found.name == IMPLIED + record.owner.uid else None
 
     def _set_gang(self, key: str, gang: OwnedGang | None) -> None:

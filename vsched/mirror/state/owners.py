@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
+from vsched import api
+from vsched.api.resources import RESOURCES
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.gangs import (
     GANG,
@@ -21,7 +22,6 @@ from vsched.mirror.ingest.gangs import (
 from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
-from vsched.mirror.resources import RESOURCES
 from vsched.mirror.state import words
 from vsched.model.names import shared
 
@@ -61,7 +61,7 @@ class OwnerStore:
 
     # -- taking in
 
-    def read(self, kind: str, found: wire.Object, remarks: Remarks) -> OwnerRecord:
+    def read(self, kind: str, found: api.Object, remarks: Remarks) -> OwnerRecord:
         """What an object says of the gangs of its pods; raises BadObject."""
         entry, metadata = self.table.by_id.get(kind), found.metadata
         facts = GangFacts()
@@ -69,7 +69,7 @@ class OwnerStore:
             try:
                 facts = facts_of(entry, _document(found))
             except BadObject as error:
-                raise BadObject(f"{wire.named(kind, metadata)}: {error}") from None
+                raise BadObject(f"{api.named(kind, metadata)}: {error}") from None
         return record_of(_owner_of(kind, entry, found), entry, metadata, facts, remarks)
 
     def matters(self, record: OwnerRecord) -> bool:
@@ -140,7 +140,7 @@ class OwnerStore:
 
     # -- from a pod to its owners
 
-    def walk(self, metadata: wire.Metadata) -> Iterator[tuple[OwnerRecord | None, str, str]]:
+    def walk(self, metadata: api.Metadata) -> Iterator[tuple[OwnerRecord | None, str, str]]:
         """The owners of a pod from the inside out: each as it is, what it is known by, and why the pod waits for it."""
         labels, namespace = metadata.labels or {}, metadata.namespace or "default"
         reference = controller_of(metadata)
@@ -172,7 +172,7 @@ class OwnerStore:
             yield record, reference.uid, ""
             reference = record.controller
 
-    def _is_awaited(self, reference: wire.OwnerReference, *, labelled: bool) -> bool:
+    def _is_awaited(self, reference: api.OwnerReference, *, labelled: bool) -> bool:
         """Whether a pod waits for an owner that has not been seen; ``labelled``: its labels speak of a gang."""
         entry = self.table.by_owner.get(group_and_kind(reference))
         if entry is not None:
@@ -182,24 +182,24 @@ class OwnerStore:
         return labelled and of_ours and reference.kind not in self._refused
 
 
-def _owner_of(kind: str, entry: WorkloadKind | None, found: wire.Object) -> PodOwner:
+def _owner_of(kind: str, entry: WorkloadKind | None, found: api.Object) -> PodOwner:
     metadata = found.metadata
-    if isinstance(found, wire.WorkloadObject) and entry is not None:
+    if isinstance(found, api.WorkloadObject) and entry is not None:
         version, name = found.api_version or entry.api_versions[0], entry.kind
     else:
         version, name = RESOURCES[kind].api_version, kind
     return PodOwner(metadata.uid, shared(version), shared(name), metadata.namespace or "default", metadata.name)
 
 
-def _document(found: wire.Object) -> Mapping[str, Any]:
+def _document(found: api.Object) -> Mapping[str, Any]:
     """An object as far as the table may read it."""
-    if isinstance(found, wire.WorkloadObject):
+    if isinstance(found, api.WorkloadObject):
         return found.document
     metadata = {"labels": found.metadata.labels, "annotations": found.metadata.annotations}
     spec: Any = {}
-    if isinstance(found, wire.Job):
+    if isinstance(found, api.Job):
         spec = decoded(found.spec, dict, "spec") or {}
-    elif isinstance(found, wire.Selecting):
+    elif isinstance(found, api.Selecting):
         policy = decoded(found.spec.pod_management_policy, str, "spec.podManagementPolicy")
         spec = {"replicas": found.spec.replicas, "podManagementPolicy": policy}
     return {"metadata": metadata, "spec": spec}

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched import api
 from vsched.errors import UNUSABLE, NoColumn
-from vsched.mirror import wire
 from vsched.mirror.events import MirrorEvents
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.state.durations import DurationStore
@@ -57,7 +57,7 @@ class PodStore:
         self._unlearnt: deque[Task] = deque(maxlen=UNLEARNT_MAX)
         """Pods that finished since the last snapshot; their PodGroup may not have been seen yet."""
 
-    def put(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:
+    def put(self, uid: str, pod: api.Pod, remarks: list[str]) -> bool:
         """Take in a pod. Raises BadObject; then only its usage of its node counts.
 
         Raises NoColumn where it is to be read again once there is a column for each resource that it requests.
@@ -71,7 +71,7 @@ class PodStore:
             if occupant is not None:
                 records.store(occupant.task)
                 if occupant.lacks_column:
-                    raise NoColumn(wire.complaint("Pod", pod.metadata, error)) from error
+                    raise NoColumn(api.complaint("Pod", pod.metadata, error)) from error
             raise
         if facts is None:
             return records.drop(uid)

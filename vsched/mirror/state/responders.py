@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.evictions import answer_of, target_of
 from vsched.model.pods.cooperation import NO_ANSWER, ResponderAnswer
 from vsched.model.pods.task import Task
@@ -19,7 +19,7 @@ class ResponderStore:
         self._answers: dict[str, dict[str, ResponderAnswer]] = {}
         """By the uid of the pod and the key of the Eviction."""
 
-    def put(self, key: str, found: wire.Eviction) -> str:
+    def put(self, key: str, found: api.Eviction) -> str:
         """Take in an Eviction; returns the uid of the pod of which it says something new, empty for none."""
         uid, answer = target_of(found), answer_of(found)
         if answer == NO_ANSWER or not uid:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from vsched import api
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import IMPLIED, scheduling_annotations
 from vsched.mirror.ingest.native import NO_QUEUE, QueueNames, queue_names_of
 
@@ -35,7 +35,7 @@ class WorkloadStore:
         """The queue that the workload names that owns the pods of a job."""
         return self._queues.get(job, NO_QUEUE)
 
-    def put(self, kind: str, key: str, found: wire.Workload) -> bool:
+    def put(self, kind: str, key: str, found: api.Workload) -> bool:
         """Take in a workload; True where its annotations, or the queue that it names, have changed."""
         metadata = found.metadata
         said, queue = dict(scheduling_annotations(metadata)), _queue_of(metadata)
@@ -61,7 +61,7 @@ class WorkloadStore:
         return True
 
 
-def _queue_of(metadata: wire.Metadata) -> QueueNames:
+def _queue_of(metadata: api.Metadata) -> QueueNames:
     """The queue that a workload names; one whose name is too long is passed over, as for implicit PodGroups."""
     try:
         return queue_names_of(metadata)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.zones import shares_of, volcano_zones_of, zones_of
 from vsched.model.nodes.zones import NO_ZONES, NodeZones, ZoneCatalogue, ZonedPod
 from vsched.model.plan import TOPOLOGY_DECISION, Bind
@@ -39,9 +39,9 @@ class ZoneStore:
     def __len__(self) -> int:
         return sum(map(len, self._reports.values()))
 
-    def put(self, key: str, found: wire.NodeResourceTopology | wire.Numatopology) -> bool:
+    def put(self, key: str, found: api.NodeResourceTopology | api.Numatopology) -> bool:
         """Take in a report; True where it says something new, besides its time. Raises BadObject."""
-        if isinstance(found, wire.NodeResourceTopology):
+        if isinstance(found, api.NodeResourceTopology):
             reports, made = self._reports[KINDS[0]], zones_of(found)
         else:
             reports, made = self._reports[KINDS[1]], volcano_zones_of(found)

@@ -10,14 +10,14 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Protocol
 
+from vsched import api
+from vsched.api.manifests import group_and_kind
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
 from vsched.arbitrator.division.divide import divide
 from vsched.errors import BadInput, BadObject
-from vsched.mirror import wire
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.mirror.whatif.rendering import Manifest, encoded, group_manifest, node_manifest, queue_manifest
 from vsched.mirror.whatif.topology import hypernode_manifest
-from vsched.mirror.wire.manifests import group_and_kind
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -177,15 +177,13 @@ class ClusterEditor(EditableMirror):
 
     def tell(self, manifest: Manifest) -> None:
         """Apply a changed or new object, as a watch event would; raises BadObject if the mirror cannot use it."""
-        kind = wire.kind_of(manifest.get("apiVersion") or "", manifest["kind"])
+        kind = api.kind_of(manifest.get("apiVersion") or "", manifest["kind"])
         workload = self.intake.workloads.by_owner.get(group_and_kind(manifest))
         if workload is not None:
             kind = workload.id
             self.intake.set_refused(kind, refused=False)  # there is one
-        found = (
-            wire.decode(kind, encoded(manifest)) if kind in wire.KINDS else wire.read_workload(kind, encoded(manifest))
-        )
-        before = self.stores.jobs.group(wire.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
+        found = api.decode(kind, encoded(manifest)) if kind in api.KINDS else api.read_workload(kind, encoded(manifest))
+        before = self.stores.jobs.group(api.identity_of(kind, found.metadata)) if kind == "PodGroup" else None
         devices = self.shared_devices(found.metadata.name) if kind == "Node" else ()
         self.intake.apply(kind, "MODIFIED", found)
         if devices and not self.shared_devices(found.metadata.name):
@@ -193,7 +191,7 @@ class ClusterEditor(EditableMirror):
             self.stores.device_shares.put(found.metadata.name, devices)
         if before is not None:
             self.stores.groups.ask_in_vain(before)
-        broken = self.broken.get((kind, wire.identity_of(kind, found.metadata)))
+        broken = self.broken.get((kind, api.identity_of(kind, found.metadata)))
         if broken is not None:
             raise BadObject(broken.message)
 
@@ -236,7 +234,7 @@ class ClusterEditor(EditableMirror):
 
     def lose_node(self, name: str) -> None:
         """Remove a node, with its devices."""
-        self.intake.apply("Node", "DELETED", wire.Node(wire.Metadata(name)))
+        self.intake.apply("Node", "DELETED", api.Node(api.Metadata(name)))
         self._claim_edits.lose_node(name)
 
     def has_pod(self, namespace: str, name: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MakeAccounts, MirrorSettings, Stores
@@ -51,7 +51,7 @@ class PaperMirror(Mirror):
 
     def know_owners(self, kinds: Container[str]) -> None:
         """No other kinds of owners are here: pods do not wait for objects of these."""
-        for kind in (*self.intake.workloads.by_id, *wire.OWNERS):
+        for kind in (*self.intake.workloads.by_id, *api.OWNERS):
             self.intake.set_refused(kind, refused=kind not in kinds)
 
     def pass_time(self, report: CycleReport, now: float) -> Elapsed:

@@ -10,8 +10,8 @@ import msgspec
 import orjson
 from aiohttp import web
 
+from vsched.api.base import NO_BYTES, Raw
 from vsched.kube.errors import one_line
-from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.web.serve.bodies import Intake, RequestError, decoded
 from vsched.web.serve.routing import Contract
 from vsched.web.words import answers as words

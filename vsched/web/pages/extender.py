@@ -14,10 +14,10 @@ import msgspec
 import orjson
 from aiohttp import web
 
+from vsched import api
+from vsched.api.base import NO_BYTES, Raw, uid_of
 from vsched.arbitrator.extender import ExtenderAnswer, PlacementRequest
-from vsched.mirror import wire
 from vsched.mirror.ingest.requests import limits_of, request_of
-from vsched.mirror.wire.base import NO_BYTES, Raw, uid_of
 from vsched.model.amounts.counted import counted_name
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
@@ -209,13 +209,13 @@ def question_of(body: bytes) -> Question:
 def asking_of(data: bytes) -> PlacementRequest:
     """The pod that is to be placed; raises BadObject, or RequestError without a namespace."""
     try:
-        pod = wire.decode("Pod", data)
+        pod = api.decode("Pod", data)
     except (UnicodeDecodeError, RecursionError) as error:
         raise RequestError(400, f"Pod: {error}") from None
-    assert isinstance(pod, wire.Pod)
+    assert isinstance(pod, api.Pod)
     metadata = pod.metadata
     if not metadata.namespace:
-        raise RequestError(400, answers_words.namespace_missing(wire.named("Pod", metadata)))
+        raise RequestError(400, answers_words.namespace_missing(api.named("Pod", metadata)))
     # A separate axis, so that clients cannot make the mirror's grow without bounds.
     axis = ResourceAxis()
     amounts = {counted_name(axis.names[column]): value for column, value in request_of(pod, axis).amounts}

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import msgspec
 from aiohttp import web
 
+from vsched import api
+from vsched.api.base import Raw
+from vsched.api.resources import JOB_FLOWS, VCJOB, VCJOBS, VOLCANO_CRON_JOB
 from vsched.errors import BadObject
-from vsched.mirror import wire
-from vsched.mirror.resources import JOB_FLOWS, VCJOB, VCJOBS, VOLCANO_CRON_JOB
-from vsched.mirror.wire.base import Raw
 from vsched.web.pages.admission import MOST_BYTES, REVIEW, AdmissionRequest, ReadyToReview, answer_to, asked
 from vsched.web.serve.bodies import Intake, RequestError, decoded, guarded
 from vsched.web.serve.routing import Route, as_json
@@ -44,23 +44,23 @@ Data = dict[str, Any]
 class JobReviewing(ReadyToReview, Protocol):
     """What the routes need of whoever looks after vcjobs."""
 
-    def passes(self, found: wire.Object) -> bool:
+    def passes(self, found: api.Object) -> bool:
         """Whether an object is let through as it is."""
         ...
 
-    def refusals(self, found: wire.Object) -> list[str]:
+    def refusals(self, found: api.Object) -> list[str]:
         """What is wrong with a new object."""
         ...
 
-    def queue_problem(self, found: wire.Object) -> str:
+    def queue_problem(self, found: api.Object) -> str:
         """Why the queue of a new vcjob takes none; empty where it does."""
         ...
 
-    def changes(self, before: Data, after: Data, were: wire.VolcanoJob | None, found: wire.VolcanoJob) -> list[str]:
+    def changes(self, before: Data, after: Data, were: api.VolcanoJob | None, found: api.VolcanoJob) -> list[str]:
         """What may not be changed of a vcjob."""
         ...
 
-    def defaults(self, found: wire.VolcanoJob) -> list[Data]:
+    def defaults(self, found: api.VolcanoJob) -> list[Data]:
         """The operations of a JSON patch that writes the defaults into a new vcjob."""
         ...
 
@@ -93,22 +93,22 @@ async def _problems(request: AdmissionRequest, reviewing: JobReviewing, unseen: 
         return [str(error)]
     if reviewing.passes(found):
         return []
-    if request.operation == "UPDATE" and isinstance(found, wire.VolcanoJob):
+    if request.operation == "UPDATE" and isinstance(found, api.VolcanoJob):
         return _changes(request, found, reviewing)
     return reviewing.refusals(found) or await _queue_problems(found, reviewing, unseen)
 
 
-def _changes(request: AdmissionRequest, found: wire.VolcanoJob, reviewing: JobReviewing) -> list[str]:
+def _changes(request: AdmissionRequest, found: api.VolcanoJob, reviewing: JobReviewing) -> list[str]:
     try:
         before = _read(request, request.old_object)
     except BadObject:
         before = None
-    were = before if isinstance(before, wire.VolcanoJob) else None
+    were = before if isinstance(before, api.VolcanoJob) else None
     old, new = (decoded(raw, dict[str, Any], "request.object") for raw in (request.old_object, request.object))
     return reviewing.changes(old, new, were, found)
 
 
-async def _queue_problems(found: wire.Object, reviewing: JobReviewing, unseen: asyncio.Semaphore) -> list[str]:
+async def _queue_problems(found: api.Object, reviewing: JobReviewing, unseen: asyncio.Semaphore) -> list[str]:
     """What is wrong with the queue; the mirror gets a while to see one that has just been made."""
     problem = reviewing.queue_problem(found)
     if problem and not unseen.locked():
@@ -126,12 +126,12 @@ def _patch(request: AdmissionRequest, reviewing: JobReviewing) -> list[Data]:
         found = _read(request, request.object)
     except BadObject:
         return []
-    if not isinstance(found, wire.VolcanoJob) or reviewing.passes(found):
+    if not isinstance(found, api.VolcanoJob) or reviewing.passes(found):
         return []
     return reviewing.defaults(found)
 
 
-def _read(request: AdmissionRequest, raw: Raw) -> wire.Object:
+def _read(request: AdmissionRequest, raw: Raw) -> api.Object:
     """An object of a request; raises BadObject, or RequestError where it is of another kind.
 
     One that is still to be named has a name of the same length.
@@ -147,4 +147,4 @@ def _read(request: AdmissionRequest, raw: Raw) -> wire.Object:
         if not metadata.get("name") and isinstance(base, str):
             metadata["name"] = f"{base[:_BASE]}{_SUFFIX}"
         metadata.setdefault("namespace", request.namespace or "")
-    return wire.decode(kind, msgspec.json.encode(body))
+    return api.decode(kind, msgspec.json.encode(body))

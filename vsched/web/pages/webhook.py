@@ -10,8 +10,8 @@ from typing import Protocol
 
 from aiohttp import web
 
+from vsched import api
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import bucket_of, claim_of
 from vsched.model.arbitration.records import Bucket, Claim
 from vsched.web.pages.admission import MOST_BYTES, REVIEW, AdmissionRequest, ReadyToReview, answer_to, asked
@@ -63,12 +63,12 @@ def _read(request: AdmissionRequest) -> Claim | Bucket:
     if kind not in ("Consumer", "Bucket"):
         raise RequestError(400, answers_words.bad_kind(kind))
     try:
-        found = wire.decode(kind, request.object)
+        found = api.decode(kind, request.object)
     except UnicodeDecodeError as error:
         raise RequestError(400, f"request.object: {error}") from None
-    if isinstance(found, wire.Bucket):
+    if isinstance(found, api.Bucket):
         return bucket_of(found)
-    if not isinstance(found, wire.Consumer):
+    if not isinstance(found, api.Consumer):
         raise BadObject(answers_words.cannot_be_read(kind))
     found.metadata.namespace = found.metadata.namespace or request.namespace or ""
     return claim_of(found)

@@ -10,9 +10,9 @@ from typing import TypeVar
 import msgspec
 from aiohttp import web
 
+from vsched.api.base import located
 from vsched.errors import BadInput
 from vsched.kube.errors import one_line
-from vsched.mirror.wire.base import located
 from vsched.model.amounts.quantity import format_bytes
 from vsched.web.serve.routing import JSON, Handler, as_json
 from vsched.web.words import answers as words

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec.structs import asdict, astuple
 
+from vsched.api.devices import AllocationFields
 from vsched.kube.times import time_stamp
-from vsched.mirror.wire.devices import AllocationFields
 from vsched.model.amounts.quantity import format_milli
 from vsched.model.claims.devices import AllocatedDevice, AllocationResult
 from vsched.model.pods.shape import NodeTerm, Requirement

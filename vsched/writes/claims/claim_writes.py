@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 
+from vsched import api
 from vsched.clock import Clock
 from vsched.kube.client import ApiClient
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Bind, CycleReport
 from vsched.model.snapshot import Snapshot
@@ -44,7 +44,7 @@ class ClaimWrites:
 
         def written(kind: str, body: bytes) -> None:
             # The next session must not count on what was taken back, nor take it for missing, until the watch shows it.
-            mirror.intake.written(kind, wire.read(kind, body))
+            mirror.intake.written(kind, api.read(kind, body))
 
         settling, holds = Settling(client, writer, IN_FLIGHT, settings.attempts, written), HeldObjects()
         self.gangs = GangTransactions(settling, holds, dispatcher, mirror, clock, reports, bind_seconds, settings)

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from vsched.api.devices import FINALIZER, ConsumerFields, DeviceStatusFields
 from vsched.mirror.state.resource_versions import SeenObject
-from vsched.mirror.wire.devices import FINALIZER, ConsumerFields, DeviceStatusFields
 from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, ClaimConsumer, DeviceClaim
 from vsched.writes.claims import words
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same

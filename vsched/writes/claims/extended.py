@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
+from vsched.api.resources import PODS, RESOURCE_CLAIMS
 from vsched.errors import BadQuantity
 from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.ingest.device_claims import EXTENDED_CLAIM
-from vsched.mirror.resources import PODS, RESOURCE_CLAIMS
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.claims.devices import AllocatedDevice, AllocationResult
 from vsched.writes.claims import words

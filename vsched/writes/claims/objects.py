@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
+from vsched.api.affinity import NodeSelector
+from vsched.api.base import Metadata, Wire
+from vsched.api.devices import FINALIZER, AllocationFields, ConsumerFields, ResourceClaimStatus
+from vsched.api.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS, VOLUMES
+from vsched.api.volumes import ClaimReference, VolumeClaimSpec, VolumeClaimStatus, VolumeStatus
 from vsched.kube.paths import ApiResource
 from vsched.mirror.ingest.volumes import BIND_COMPLETED
-from vsched.mirror.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS, VOLUMES
-from vsched.mirror.wire.affinity import NodeSelector
-from vsched.mirror.wire.base import Metadata, Wire
-from vsched.mirror.wire.devices import FINALIZER, AllocationFields, ConsumerFields, ResourceClaimStatus
-from vsched.mirror.wire.volumes import ClaimReference, VolumeClaimSpec, VolumeClaimStatus, VolumeStatus
 
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 

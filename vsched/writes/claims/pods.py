@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from vsched.mirror.wire.devices import ConsumerFields
+from vsched.api.devices import ConsumerFields
 from vsched.model.claims.devices import POD_GROUPS
 from vsched.model.pods.task import Task
 from vsched.together import together

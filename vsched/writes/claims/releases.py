@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from vsched.api.devices import ConsumerFields
 from vsched.mirror.ingest.device_claims import EXTENDED_CLAIM
 from vsched.mirror.mirror import Mirror
-from vsched.mirror.wire.devices import ConsumerFields
 from vsched.model.claims.devices import POD_GROUPS
 from vsched.model.claims.plan import ClaimRelease
 from vsched.model.pods.task import Task

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vsched.api.volumes import ClaimReference
 from vsched.errors import BadInput
 from vsched.mirror.ingest.rules import node_terms
 from vsched.mirror.ingest.volumes import SELECTED_NODE
 from vsched.mirror.state.resource_versions import SeenObject
-from vsched.mirror.wire.volumes import ClaimReference
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, requirement_holds
 from vsched.writes.claims import words

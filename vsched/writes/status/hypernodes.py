@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from vsched.api.resources import HYPERNODES
 from vsched.clock import Clock
 from vsched.kernels.topology.standing import Standing, standings
 from vsched.kube.times import time_stamp
 from vsched.mirror.ingest.hypernodes import ShownStatus
-from vsched.mirror.resources import HYPERNODES
 from vsched.model.nodes.table import NodeStatics
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.hypernodes import TopologyCatalogue

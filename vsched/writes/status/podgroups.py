@@ -10,9 +10,9 @@ import msgspec
 from cachetools import LRUCache
 from msgspec.structs import replace
 
+from vsched.api.resources import PODGROUPS
 from vsched.clock import Clock
 from vsched.framework.reports.closing import NOTICE
-from vsched.mirror.resources import PODGROUPS
 from vsched.model.jobs.advice import WOULD_START, about, headline_of, is_overtaken
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.spec import Condition, JobSpec

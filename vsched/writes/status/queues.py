@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched.api.resources import QUEUES
 from vsched.clock import Clock
 from vsched.errors import UNREADABLE
 from vsched.kube.times import time_stamp
-from vsched.mirror.resources import QUEUES
 from vsched.model.maps import news
 from vsched.model.plan import CycleReport, JobOutcome, QueueOutcome
 from vsched.model.pods.status import Phase

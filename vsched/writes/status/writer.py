@@ -8,11 +8,11 @@ from typing import Generic, TypeVar
 
 from cachetools import LRUCache
 
+from vsched.api.resources import PODGROUPS
 from vsched.errors import VschedError
 from vsched.kube.backoff import doubled
 from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
-from vsched.mirror.resources import PODGROUPS
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import NO_ANSWER, Write, Writer, WriteResult
 

@@ -11,10 +11,10 @@ from tests.support.builders import Fields, merged, node, pod
 from tests.support.devices import allocated, device_class, pod_claims, resource_claim, resource_slice
 from tests.support.examples import examples
 from tests.support.plans import NOW, mirror
+from vsched.api.manifests import Origin, decode_manifests
 from vsched.framework.claims.devices.base import BaseUses, base_of
 from vsched.kernels.devices.inventory import inventory_of
 from vsched.mirror.mirror import Mirror
-from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from vsched import api
+from vsched.api.resources import HEEDED, RESOURCES, VCJOB, VOLCANO_CRON_JOB
 from vsched.cli.migrate.check.findings import Finding, Obj, Verdict, key_of, of_many
 from vsched.cli.migrate.check.words import verdicts as words
 from vsched.cli.migrate.check.words.differences import (
@@ -20,11 +22,9 @@ from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.errors import BadObject
-from vsched.mirror import wire
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.unsupported import NODE_BOUND
-from vsched.mirror.resources import HEEDED, RESOURCES, VCJOB, VOLCANO_CRON_JOB
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.queues.queue import ROOT
 
@@ -54,7 +54,7 @@ def queue_findings(queues: Sequence[Obj]) -> Iterator[Finding]:
     for obj in queues:
         name, remarks = obj["metadata"]["name"], list[str]()
         try:
-            found = queue_of(_decoded("Queue", obj, wire.Queue), axis, True, remarks).queue
+            found = queue_of(_decoded("Queue", obj, api.Queue), axis, True, remarks).queue
         except BadObject as error:
             broken.append((name, _without_name(error)))
             continue
@@ -71,7 +71,7 @@ def podgroup_findings(groups: Sequence[Obj], classes: Iterable[Obj] | None) -> I
     for obj in groups:
         name, remarks = key_of(obj), list[str]()
         try:
-            spec = job_spec_of(_decoded("PodGroup", obj, wire.PodGroup), axis, "default", remarks)
+            spec = job_spec_of(_decoded("PodGroup", obj, api.PodGroup), axis, "default", remarks)
         except BadObject as error:
             broken.append((name, _without_name(error)))
             continue
@@ -104,7 +104,7 @@ def vcjob_findings(jobs: Sequence[Obj]) -> Iterator[Finding]:
         if _job_phase(obj) in FINISHED:
             continue
         try:
-            read = job_of(_decoded(VCJOB, obj, wire.VolcanoJob))
+            read = job_of(_decoded(VCJOB, obj, api.VolcanoJob))
         except BadObject as error:
             broken.append((name, _without_name(error)))
             continue
@@ -185,7 +185,7 @@ def _job_phase(obj: Obj) -> str:
 
 
 def _decoded(kind: str, obj: Obj, expected: type[Any]) -> Any:
-    found = wire.decode(kind, orjson.dumps(obj))
+    found = api.decode(kind, orjson.dumps(obj))
     assert isinstance(found, expected)
     return found
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from vsched.cli.ask.cluster import ClusterFlags, with_client
-from vsched.cli.migrate.check.findings import Obj
-from vsched.kube.client import ApiClient
-from vsched.kube.errors import Forbidden, NotFound
-from vsched.kube.paths import ApiResource
-from vsched.mirror.resources import (
+from vsched.api.resources import (
     CONFIG_MAPS,
     JOB_FLOWS,
     JOB_TEMPLATES,
@@ -25,6 +20,11 @@ from vsched.mirror.resources import (
     VOLCANO_CRON_JOB,
     VOLCANO_CRON_JOBS,
 )
+from vsched.cli.ask.cluster import ClusterFlags, with_client
+from vsched.cli.migrate.check.findings import Obj
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import Forbidden, NotFound
+from vsched.kube.paths import ApiResource
 
 DEPLOYMENTS = ApiResource("apps", "v1", "deployments")
 IN_NAMESPACE: dict[str, ApiResource] = {"Deployment": DEPLOYMENTS, "ConfigMap": CONFIG_MAPS}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from vsched.api.resources import VCJOB
 from vsched.cli.ask.cluster import ClusterFlags
 from vsched.cli.migrate.check.components import (
     CONTROLLERS,
@@ -33,7 +34,6 @@ from vsched.cli.migrate.check.read import WEBHOOKS, ClusterContents
 from vsched.cli.migrate.check.steps import DEFAULT_NAMES, MigrationState, steps_of
 from vsched.cli.migrate.check.words import verdicts as words
 from vsched.framework.registry import Registry
-from vsched.mirror.resources import VCJOB
 
 _KEYS_ON = {
     "Pod": "pods",

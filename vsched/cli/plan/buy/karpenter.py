@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
+from vsched.api.autoscaling import NodePoolSpec
 from vsched.cli.plan.buy import words
 from vsched.errors import BadInput, BadQuantity, why_unreadable
 from vsched.explain.edits.nodes import PoolNode
 from vsched.explain.menu.records import OfferedPool
 from vsched.mirror.ingest.node_pools import pool_of
-from vsched.mirror.wire.autoscaling import NodePoolSpec
 from vsched.model.amounts.resources import parse_amount
 from vsched.model.deviceshare.records import NodeDevices
 from vsched.model.nodes.pools import NodePool, PoolRequirement

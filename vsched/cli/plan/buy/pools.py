@@ -99,9 +99,9 @@ def nodes_of_snapshot(snapshot: Snapshot) -> list[OfferedPool]:
 
 def nodes_of_cluster(cluster: ClusterFlags, snapshot: Snapshot) -> tuple[list[OfferedPool], str]:
     """Karpenter's NodePools of a cluster, and a note where it has none."""
+    from vsched.api.resources import NODE_POOLS
     from vsched.kube.client import ApiClient
     from vsched.kube.errors import NotFound
-    from vsched.mirror.resources import NODE_POOLS
 
     async def listed(client: ApiClient) -> list[Obj] | None:
         try:

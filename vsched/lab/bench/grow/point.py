@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 from prometheus_client import generate_latest
 
+from vsched import api
 from vsched.clock import SystemClock
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.system.tuning import listed, tuned
@@ -29,7 +30,6 @@ from vsched.lab.bench.grow.objects import ClusterSize, lists, new_gang
 from vsched.lab.bench.growth import capacity_policy
 from vsched.lab.bench.words import grow as words
 from vsched.log import LogFormat, configure
-from vsched.mirror import wire
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
 from vsched.model.frozen import freeze
@@ -122,7 +122,7 @@ class GrownDaemon:
                 begun.add(kind)
                 self.mirror.intake.restart(kind)
             for part in decode_page(data).items or ():
-                self.mirror.intake.include(kind, wire.read(kind, bytes(part)))
+                self.mirror.intake.include(kind, api.read(kind, bytes(part)))
                 count += 1
                 if not count % TOLD_EVERY:
                     say(words.objects_listed(count))
@@ -150,7 +150,7 @@ class GrownDaemon:
     def new_shape(self, number: int) -> SessionTimes:
         """The session after a gang came whose pods ask for what no pod has asked for."""
         for kind, data in new_gang(self._cluster, number, NEW_GANG):
-            self.mirror.intake.apply(kind, "ADDED", wire.read(kind, data))
+            self.mirror.intake.apply(kind, "ADDED", api.read(kind, data))
         return self.session()
 
     def memory(self) -> dict[str, float]:

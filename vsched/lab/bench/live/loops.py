@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
+from vsched.api.resources import NODES
 from vsched.lab.bench.live.objects import as_real
 from vsched.lab.bench.live.phases import FOREVER_SECONDS, NAMESPACE, QUEUE
 from vsched.lab.bench.live.posts import Job, PlainLoop, Send
@@ -14,7 +15,6 @@ from vsched.lab.bench.live.volcano import PlacedGang, jobs
 from vsched.lab.children import Stage
 from vsched.lab.gangs import create
 from vsched.lab.sender import Obj
-from vsched.mirror.resources import NODES
 from vsched.model.plan import Bind
 from vsched.sim.fleet.sample_gangs import SHAPES, gang
 from vsched.writes.bindings import binding_write

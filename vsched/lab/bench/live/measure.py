@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from vsched.api.resources import NODES
 from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.errors import BadInput
 from vsched.lab.bench.live import profiled
@@ -18,7 +19,6 @@ from vsched.lab.bench.live.settings import LiveSettings
 from vsched.lab.bench.words import live as words
 from vsched.lab.children import Stage, beside, daemon_child, scratch, stage
 from vsched.lab.claiming import fixtures
-from vsched.mirror.resources import NODES
 from vsched.together import run_fast
 
 Environment = Mapping[str, str] | None

@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
+from vsched.api.resources import PODS
 from vsched.lab.sender import Obj
-from vsched.mirror.resources import PODS
 from vsched.sim.store.field_ownership import owned_paths, to_fields
 from vsched.sim.store.store import Store
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from vsched.api.resources import PODS
 from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.watch.reflector import Reflector
@@ -28,7 +29,6 @@ from vsched.lab.claiming import with_claims
 from vsched.lab.gangs import as_gang, create, single_pod, submit
 from vsched.lab.outcomes import PodOutcomes, SubmittedGang, pod_watch, spread_ms
 from vsched.lab.sender import Obj
-from vsched.mirror.resources import PODS
 from vsched.sim.fleet.sample_gangs import SHAPES, gang
 
 QUEUE, NAMESPACE = "default", "default"

@@ -32,7 +32,7 @@ ACTIVITIES = (
     (words.EVENT_LOOP, (words.EVENT_LOOP,)),
     (
         words.WATCHES,
-        ("kube/watch", "kube/silence", "mirror/wire", "mirror/ingest", "mirror/intake", "mirror/kinds"),
+        ("kube/watch", "kube/silence", "api/", "mirror/ingest", "mirror/intake", "mirror/kinds"),
     ),
     (words.REQUESTS, ("writes", "kube")),
     (words.MIRROR, ("mirror",)),

@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 import orjson
 
+from vsched.api.resources import EVENTS, PODGROUPS, PODS
 from vsched.lab.bench.live.posts import Job, Send
 from vsched.lab.bench.words import live as words
 from vsched.lab.sender import Obj
-from vsched.mirror.resources import EVENTS, PODGROUPS, PODS
 
 MOMENT = "2026-01-01T00:00:00Z"
 SCHEDULER = "volcano"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from vsched.mirror import wire
+from vsched import api
+from vsched.api.resources import SELDOM_SERVED
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.device_claims import device_claim_of
 from vsched.mirror.ingest.device_taints import taint_rule_of
@@ -21,7 +22,6 @@ from vsched.mirror.ingest.volumes import (
     volume_claim_of,
     volume_of,
 )
-from vsched.mirror.resources import SELDOM_SERVED
 from vsched.mirror.state.claims.devices import DeviceStore
 from vsched.mirror.state.claims.extended import ExtendedResources
 from vsched.mirror.state.claims.staged import Staging
@@ -72,38 +72,38 @@ class ClaimStore:
 
     # What the watch says
 
-    def put(self, key: str, found: wire.Object, remarks: Remarks) -> bool:
+    def put(self, key: str, found: api.Object, remarks: Remarks) -> bool:
         """Take in an object; True where that can matter to scheduling. Raises BadObject."""
         volumes, devices = self.volumes, self.devices
         match found:
-            case wire.PersistentVolumeClaim():
+            case api.PersistentVolumeClaim():
                 known = volumes.watched(key)
                 claim = volume_claim_of(found, key if known is None else known.key)
                 return self._reported(key, volumes.put_claim(key, claim))
-            case wire.PersistentVolume():
+            case api.PersistentVolume():
                 return volumes.put_volume(key, volume_of(found, volumes.watched(claim_key_of(found))))
-            case wire.StorageClass():
+            case api.StorageClass():
                 return volumes.classes.put(key, storage_class_of(found))
-            case wire.CSIDriver():
+            case api.CSIDriver():
                 return volumes.drivers.put(key, driver_of(found))
-            case wire.CSINode():
+            case api.CSINode():
                 return volumes.limits.put(key, attach_limits_of(found))
-            case wire.CSIStorageCapacity():
+            case api.CSIStorageCapacity():
                 return volumes.put_capacity(key, capacity_of(found, key))
-            case wire.VolumeAttachment():
+            case api.VolumeAttachment():
                 return volumes.put_attachment(key, attachment_of(found))
-            case wire.ResourceClaim():
+            case api.ResourceClaim():
                 before = devices.watched(key)
                 device_claim = device_claim_of(found, key if before is None else before.key, self._known_uid)
                 remarks += remarks_on_claim(device_claim.spec)
                 return self._reported(key, devices.put_claim(key, device_claim))
-            case wire.ResourceSlice():
+            case api.ResourceSlice():
                 return devices.pools.put(key, slice_of(found))
-            case wire.DeviceClass():
+            case api.DeviceClass():
                 dated = device_class_of(found)
                 remarks += remarks_on_class(dated.device_class.selectors)
                 return devices.put_class(key, dated)
-            case wire.DeviceTaintRule():
+            case api.DeviceTaintRule():
                 return devices.pools.put_rule(key, taint_rule_of(found))
         return False
 

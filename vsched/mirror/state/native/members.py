@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror import wire
+from vsched import api
 from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.ingest.native import NO_QUEUE, QueueNames, queue_names_of
 from vsched.mirror.state import words
@@ -93,7 +93,7 @@ class GroupMembers:
         self._groups: dict[str, str] = {}
         """The group of each pod."""
 
-    def put(self, uid: str, group: str, pod: wire.Pod) -> set[str]:
+    def put(self, uid: str, group: str, pod: api.Pod) -> set[str]:
         """Take in a pod; returns the groups whose jobs this may change."""
         metadata, spec = pod.metadata, pod.spec
         member = NativePod(

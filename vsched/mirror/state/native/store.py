@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
 
-from vsched.mirror import wire
+from vsched import api
+from vsched.api.base import NO_BYTES
 from vsched.mirror.ingest.metadata import IMPLIED
 from vsched.mirror.ingest.native import (
     NO_QUEUE,
@@ -25,7 +26,6 @@ from vsched.mirror.state import words
 from vsched.mirror.state.native.members import GroupMembers
 from vsched.mirror.state.native.subgroups import SubGroupParts, sub_groups_of
 from vsched.mirror.state.native.trees import GroupTrees
-from vsched.mirror.wire.base import NO_BYTES
 from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, native_key, native_name
 from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.task import Task
@@ -73,7 +73,7 @@ class NativeGroupStore:
         """A group is gone; True where that can matter."""
         return self._set(key, None, composite=composite)
 
-    def put_workload(self, key: str, found: wire.SchedulingWorkload | None) -> bool:
+    def put_workload(self, key: str, found: api.SchedulingWorkload | None) -> bool:
         """Take in a Workload, None where it is gone; True where it names another queue than before."""
         queue = NO_QUEUE if found is None else queue_names_of(found.metadata)
         if self._workloads.get(key, NO_QUEUE) == queue:
@@ -86,7 +86,7 @@ class NativeGroupStore:
             self._tell(job)
         return True
 
-    def see(self, uid: str, pod: wire.Pod) -> bool:
+    def see(self, uid: str, pod: api.Pod) -> bool:
         """Take in a pod of any scheduler; True where that changes a job."""
         raw = pod.spec.scheduling_group
         if raw is NO_BYTES and not len(self._members):

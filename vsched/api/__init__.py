@@ -6,21 +6,16 @@ from typing import Any, get_args
 
 import msgspec
 
-from vsched.errors import UNREADABLE, BadObject, Beyond
-from vsched.kube.watch import framing
-from vsched.kube.watch.deltas import Delta
-from vsched.kube.watch.mending import mended
-from vsched.mirror.resources import RESOURCES, VCJOB, VOLCANO_CRON_JOB
-from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
-from vsched.mirror.wire.autoscaling import CapacityBuffer, NodePool, ProvisioningRequest
-from vsched.mirror.wire.base import Metadata, OwnerReference, Wire, check_names, complaint, located, named, uid_of
-from vsched.mirror.wire.batch import VolcanoJob
-from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
-from vsched.mirror.wire.evictions import Eviction
-from vsched.mirror.wire.flows import JobFlow, JobTemplate, VolcanoCronJob
-from vsched.mirror.wire.limits import check_limits
-from vsched.mirror.wire.native import CompositePodGroup, NativePodGroup, SchedulingWorkload
-from vsched.mirror.wire.objects import (
+from vsched.api.arbitration import Allocation, Bucket, Consumer
+from vsched.api.autoscaling import CapacityBuffer, NodePool, ProvisioningRequest
+from vsched.api.base import Metadata, OwnerReference, Wire, check_names, complaint, located, named, uid_of
+from vsched.api.batch import VolcanoJob
+from vsched.api.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from vsched.api.evictions import Eviction
+from vsched.api.flows import JobFlow, JobTemplate, VolcanoCronJob
+from vsched.api.limits import check_limits
+from vsched.api.native import CompositePodGroup, NativePodGroup, SchedulingWorkload
+from vsched.api.objects import (
     Command,
     DaemonSet,
     Job,
@@ -38,9 +33,10 @@ from vsched.mirror.wire.objects import (
     StatefulSet,
     WorkloadObject,
 )
-from vsched.mirror.wire.pods import Pod
-from vsched.mirror.wire.topology import HyperNode, NodeShard
-from vsched.mirror.wire.volumes import (
+from vsched.api.pods import Pod
+from vsched.api.resources import RESOURCES, VCJOB, VOLCANO_CRON_JOB
+from vsched.api.topology import HyperNode, NodeShard
+from vsched.api.volumes import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
@@ -49,7 +45,11 @@ from vsched.mirror.wire.volumes import (
     StorageClass,
     VolumeAttachment,
 )
-from vsched.mirror.wire.zones import NodeResourceTopology, Numatopology
+from vsched.api.zones import NodeResourceTopology, Numatopology
+from vsched.errors import UNREADABLE, BadObject, Beyond
+from vsched.kube.watch import framing
+from vsched.kube.watch.deltas import Delta
+from vsched.kube.watch.mending import mended
 from vsched.model.pods.claims import claim_key
 
 __all__ = [

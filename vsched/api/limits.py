@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from vsched.api import words
+from vsched.api.base import Raw
+from vsched.api.resources import VCJOB, VOLCANO_CRON_JOB
 from vsched.errors import Beyond
-from vsched.mirror.resources import VCJOB, VOLCANO_CRON_JOB
-from vsched.mirror.wire import words
-from vsched.mirror.wire.base import Raw
 
 TEMPLATE_BYTES_MAX = 256 << 10
 """Bytes of the template of a pod: each pod is a copy of it."""

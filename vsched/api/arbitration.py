@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror.wire.base import NO_BYTES, ApiObject, ObjectCondition, Raw, ResourceList, Wire
+from vsched.api.base import NO_BYTES, ApiObject, ObjectCondition, Raw, ResourceList, Wire
 
 
 class ShareSpec(Wire):

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror.wire.base import NO_BYTES, ApiObject, ObjectCondition, Raw, Wire
-from vsched.mirror.wire.devices import PodClaimFields, PodClaimStatus
+from vsched.api.base import NO_BYTES, ApiObject, ObjectCondition, Raw, Wire
+from vsched.api.devices import PodClaimFields, PodClaimStatus
 
 
 class GangFields(Wire):

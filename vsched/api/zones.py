@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror.wire.base import ApiObject, Metadata, Timestamp, Wire
-from vsched.mirror.wire.volumes import Quantity
+from vsched.api.base import ApiObject, Metadata, Timestamp, Wire
+from vsched.api.volumes import Quantity
 
 
 class ManagedFields(Wire):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror.wire.base import ApiObject, ObjectCondition, Timestamp, Wire
+from vsched.api.base import ApiObject, ObjectCondition, Timestamp, Wire
 
 
 class TargetPod(Wire):

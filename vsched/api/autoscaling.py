@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror.wire.base import ApiObject, ObjectCondition, Wire
-from vsched.mirror.wire.objects import TaintFields
+from vsched.api.base import ApiObject, ObjectCondition, Wire
+from vsched.api.objects import TaintFields
 
 
 class PodTemplateRef(Wire):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror.wire.base import Wire
+from vsched.api.base import Wire
 
 
 class Expression(Wire):

@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from vsched.api import words
 from vsched.errors import UNREADABLE, BadObject, why_unreadable
 from vsched.kube.paths import NAME_LIMIT, is_name
-from vsched.mirror.wire import words
 
 Part = TypeVar("Part")
 Raw = msgspec.Raw

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror.wire.affinity import NodeSelector, TolerationFields
-from vsched.mirror.wire.base import NO_BYTES, ApiObject, Metadata, Raw, Timestamp, Wire
+from vsched.api.affinity import NodeSelector, TolerationFields
+from vsched.api.base import NO_BYTES, ApiObject, Metadata, Raw, Timestamp, Wire
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """Keeps a ResourceClaim while it has devices."""

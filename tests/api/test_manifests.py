@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from vsched.api import words
+from vsched.api.manifests import Manifests, decode_manifests, made_up_uid, read
 from vsched.errors import BadInput
-from vsched.mirror.wire import words
-from vsched.mirror.wire.manifests import Manifests, decode_manifests, made_up_uid, read
 
 
 def load(text: str, wanted: frozenset[str] = frozenset()) -> Manifests:

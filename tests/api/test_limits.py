@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from vsched.mirror import wire
-from vsched.mirror.wire import words
-from vsched.mirror.wire.limits import LIMITS, FieldLimit
+from vsched import api
+from vsched.api import words
+from vsched.api.limits import LIMITS, FieldLimit
 
 TEXTS = ("schedule", "timeZone", "mountPath", "name")
 PARTS = ("template", "jobSpec", "spec")
@@ -40,20 +40,20 @@ def saying(path: str, value: Any) -> Any:
     return {first.removesuffix("[*]"): [inner] if first.endswith("[*]") else inner}
 
 
-def read(kind: str, path: str, value: Any) -> wire.Object:
+def read(kind: str, path: str, value: Any) -> api.Object:
     found = {"metadata": {"name": "a", "namespace": "x", "uid": "u"}}
     for part, said in saying(path, value).items():
         found[part] = {**found.get(part, {}), **said}
-    return wire.read(kind, orjson.dumps(found))
+    return api.read(kind, orjson.dumps(found))
 
 
 @pytest.mark.parametrize(("kind", "limit"), CASES)
 def test_as_much_is_read_as_the_limit_and_what_says_more_is_left_out_with_that_as_the_reason(
     kind: str, limit: FieldLimit
 ) -> None:
-    assert not isinstance(read(kind, limit.path, filled(limit.path, limit.most)), wire.Malformed)
+    assert not isinstance(read(kind, limit.path, filled(limit.path, limit.most)), api.Malformed)
     found = read(kind, limit.path, filled(limit.path, limit.most + 1))
-    assert isinstance(found, wire.Malformed)
+    assert isinstance(found, api.Malformed)
     assert f" x/a: {limit.path}: {limit.most + 1:,} " in found.message
     assert f"({limit.most:,} are read at most)" in found.message
 
@@ -61,14 +61,14 @@ def test_as_much_is_read_as_the_limit_and_what_says_more_is_left_out_with_that_a
 def test_the_items_of_several_lists_count_together() -> None:
     flows = [{"name": f"f{number}", "dependsOn": {"targets": ["a"] * 500}} for number in range(9)]
     found = read("JobFlow", "spec.flows", flows)
-    assert isinstance(found, wire.Malformed)
+    assert isinstance(found, api.Malformed)
     assert found.message.endswith(words.too_many_entries("dependsOn.targets", 4500, 4096))
-    assert not isinstance(read("JobFlow", "spec.flows", flows[:8]), wire.Malformed)
+    assert not isinstance(read("JobFlow", "spec.flows", flows[:8]), api.Malformed)
 
 
 def test_a_line_of_a_watch_has_the_same_limits() -> None:
     body = {"metadata": {"name": "a", "namespace": "x"}, "spec": {"schedule": "a" * 257}}
     kind = "CronJob.batch.volcano.sh"
-    assert wire.read_line(kind, orjson.dumps({"type": "ADDED", "object": body})) is None
+    assert api.read_line(kind, orjson.dumps({"type": "ADDED", "object": body})) is None
     body["spec"] = {"schedule": "a" * 256}
-    assert wire.read_line(kind, orjson.dumps({"type": "ADDED", "object": body})) is not None
+    assert api.read_line(kind, orjson.dumps({"type": "ADDED", "object": body})) is not None

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple, TextIO
 import msgspec
 import yaml
 
-from vsched import files
+from vsched import api, files
+from vsched.api import words
 from vsched.errors import BadInput, BadObject
-from vsched.mirror import wire
-from vsched.mirror.wire import words
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 STDIN = "-"
@@ -47,7 +46,7 @@ class Origin(NamedTuple):
 class Manifests(NamedTuple):
     """Typed objects by kind, in the order they were read, and the others."""
 
-    objects: dict[str, list[wire.Object]]
+    objects: dict[str, list[api.Object]]
     others: dict[str, list[dict[str, Any]]]
     """Objects of other kinds that the caller asked for, undecoded."""
     origins: dict[tuple[str, str, str], Origin]
@@ -80,14 +79,14 @@ def decode_manifests(
     ``workloads`` are kinds that are mirrored for the sake of a table of workload kinds: their names in the mirror, by
     API group and kind. Of two objects with the same name the later one counts, as if they were applied in this order.
     """
-    typed: dict[str, dict[Name, wire.Object]] = {kind: {} for kind in wire.KINDS}
+    typed: dict[str, dict[Name, api.Object]] = {kind: {} for kind in api.KINDS}
     others: dict[str, dict[Name, dict[str, Any]]] = {}
     origins: dict[tuple[str, str, str], Origin] = {}
     ignored: Counter[str] = Counter()
     for origin, manifest in objects:
-        kind = wire.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"])
+        kind = api.kind_of(str(manifest.get("apiVersion") or ""), manifest["kind"])
         workload = workloads.get(group_and_kind(manifest), "")
-        kept = bool(workload) or (kind in wire.KINDS and _is_of_group(kind, manifest))
+        kept = bool(workload) or (kind in api.KINDS and _is_of_group(kind, manifest))
         kind = workload or kind
         if not kept and kind not in wanted:
             ignored[kind] += 1
@@ -172,7 +171,7 @@ def _objects(origin: Origin, document: Any, depth: int = 0) -> Iterator[tuple[Or
 
 
 def _is_of_group(kind: str, manifest: dict[str, Any]) -> bool:
-    return not manifest.get("apiVersion") or group_and_kind(manifest)[0] == wire.RESOURCES[kind].group
+    return not manifest.get("apiVersion") or group_and_kind(manifest)[0] == api.RESOURCES[kind].group
 
 
 def group_and_kind(manifest: Mapping[str, Any]) -> tuple[str, str]:
@@ -187,24 +186,24 @@ def _completed(origin: Origin, kind: str, manifest: dict[str, Any], *, namespace
         raise BadObject(words.no_metadata_name(origin, kind))
     metadata = {key: value for key, value in metadata.items() if value is not None}
     namespace = ""
-    if namespaced or (kind in wire.RESOURCES and wire.RESOURCES[kind].namespaced):
+    if namespaced or (kind in api.RESOURCES and api.RESOURCES[kind].namespaced):
         namespace = str(metadata.setdefault("namespace", "default") or "default")
     metadata.setdefault("uid", made_up_uid(kind, namespace, name))
     return {**manifest, "metadata": metadata}
 
 
-def _decoded(origin: Origin, kind: str, manifest: dict[str, Any]) -> wire.Object:
+def _decoded(origin: Origin, kind: str, manifest: dict[str, Any]) -> api.Object:
     try:
         data = msgspec.json.encode(without_nulls(manifest))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadObject(words.no_plain_values(origin, kind, manifest["metadata"]["name"], error)) from None
     try:
-        if kind in wire.KINDS:
-            return wire.decode(kind, data)
+        if kind in api.KINDS:
+            return api.decode(kind, data)
     except BadObject as error:
         raise BadObject(f"{origin}: {error}") from None
-    found = wire.read_workload(kind, data)
-    if isinstance(found, wire.Malformed):
+    found = api.read_workload(kind, data)
+    if isinstance(found, api.Malformed):
         raise BadObject(f"{origin}: {found.message}")
     return found
 

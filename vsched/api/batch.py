@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror.wire.base import NO_BYTES, ApiObject, Raw, Timestamp, Wire
+from vsched.api.base import NO_BYTES, ApiObject, Raw, Timestamp, Wire
 
 
 class LifecyclePolicy(Wire):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.mirror.wire.base import NO_BYTES, ApiObject, Raw, Wire
+from vsched.api.base import NO_BYTES, ApiObject, Raw, Wire
 
 
 class ExactMatch(Wire):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror.wire.base import NO_BYTES, ApiObject, ObjectCondition, Raw, Timestamp, Wire
+from vsched.api.base import NO_BYTES, ApiObject, ObjectCondition, Raw, Timestamp, Wire
 
 
 class Container(Wire):

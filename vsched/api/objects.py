@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror.wire.affinity import LabelSelector
-from vsched.mirror.wire.base import NO_BYTES, ApiObject, ObjectCondition, Raw, ResourceList, Wire
+from vsched.api.affinity import LabelSelector
+from vsched.api.base import NO_BYTES, ApiObject, ObjectCondition, Raw, ResourceList, Wire
 
 
 class TaintFields(Wire):
