@@ -15,6 +15,7 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
+from vsched.api.pods import Pod
 from vsched.api.resources import PODS
 from vsched.errors import UNREADABLE, Unavailable
 from vsched.kube.client import ApiClient
@@ -78,19 +79,6 @@ class DispatchSettings(msgspec.Struct, frozen=True):
     attempts: Attempts = Attempts(4, first_seconds=0.05, ceiling_seconds=1.0)
 
 
-class _Metadata(msgspec.Struct):
-    uid: str
-
-
-class _Spec(msgspec.Struct, rename="camel"):
-    node_name: str = ""
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Metadata
-    spec: _Spec
-
-
 def binding_write(bind: Bind) -> Write:
     """The request that binds a pod; the uid keeps it from binding a newer pod of the same name."""
     metadata: dict[str, object] = {"name": bind.name, "namespace": bind.namespace, "uid": bind.uid}
@@ -136,12 +124,12 @@ async def node_of(client: ApiClient, bind: Bind) -> str | None:
     """
     try:
         answer = await client.request("GET", PODS.path(bind.namespace, bind.name), attempts=1)
-        found = msgspec.json.decode(answer.body, type=_Pod)
+        found = msgspec.json.decode(answer.body, type=Pod)
     except NotFound:
         return None
     except UNREADABLE as error:
         raise Unavailable(words.pod_cannot_be_read(error)) from error
-    return found.spec.node_name if found.metadata.uid == bind.uid else None
+    return (found.spec.node_name or "") if found.metadata.uid == bind.uid else None
 
 
 def refused_by_admission(answer: WriteResult) -> bool:

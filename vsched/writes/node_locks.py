@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 import orjson
 
+from vsched.api.base import ApiObject
 from vsched.api.resources import NODES
 from vsched.kube.client import MERGE_PATCH
 from vsched.kube.lease.record import micro_time
@@ -21,15 +22,6 @@ from vsched.writes.writer import Write
 
 LOCK_SECONDS = 300.0
 """How long a lock counts, as in Volcano and HAMi."""
-
-
-class _Metadata(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-    annotations: dict[str, str] | None = None
-
-
-class _Node(msgspec.Struct):
-    metadata: _Metadata
 
 
 class NodeLock(msgspec.Struct, frozen=True):
@@ -69,5 +61,5 @@ def lock_write(node: str, lock: str, value: str | None, version: str) -> Write:
 
 def lock_in(node: bytes, lock: str) -> NodeLock:
     """A lock of a node as the API server answers; raises one of ``UNREADABLE``."""
-    metadata = msgspec.json.decode(node, type=_Node).metadata
+    metadata = msgspec.json.decode(node, type=ApiObject).metadata
     return NodeLock(metadata.resource_version, (metadata.annotations or {}).get(lock, ""))

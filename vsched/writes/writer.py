@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched.api.base import ApiObject
 from vsched.clock import perf_counter
 from vsched.errors import UNREADABLE, BadInput, Unavailable
 from vsched.kube.client import JSON, ApiClient
@@ -46,14 +47,6 @@ class Write(NamedTuple):
     content_type: str = JSON
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-
-
-class _Object(msgspec.Struct):
-    metadata: _Metadata
-
-
 class WriteResult(msgspec.Struct, frozen=True):
     """How a write ended, after all attempts."""
 
@@ -85,7 +78,7 @@ class WriteResult(msgspec.Struct, frozen=True):
         if not self.done:
             return None
         try:
-            return msgspec.json.decode(self.body, type=_Object).metadata.resource_version
+            return msgspec.json.decode(self.body, type=ApiObject).metadata.resource_version
         except UNREADABLE:
             return ""
 
