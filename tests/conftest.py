@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from random import randrange
 from typing import Any
 from zlib import crc32
@@ -18,6 +19,8 @@ from hypothesis.internal.conjecture import engine, providers
 
 from tests.support.collecting import COLLECTIONS, freeze_for_good
 from tests.support.examples import Run, examples
+from tests.support.kubectl import KUBECTL
+from tests.support.virtual_time import VirtualLoop
 from vsched.model.memo import Memo, Mode
 
 settings.register_profile(
@@ -93,6 +96,23 @@ def pytest_xdist_auto_num_workers() -> int:
     """With ``-n auto``, more than there are cores: half of their time, tests wait for daemons, children and timers."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return 3 * cores
+
+
+ON_VIRTUAL_TIME = ("collectors", "controllers", "daemon", "sim", "writes")
+"""Rooms whose tests mostly have an API server and its clients in their own process."""
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Tests of these rooms are on virtual time, unless they need the machine's."""
+    room = item.nodeid.split("/")[1]
+    real = room not in ON_VIRTUAL_TIME or any(item.get_closest_marker(name) for name in ("real_time", "kubectl"))
+    return {"real": asyncio.new_event_loop} if real else {"virtual": VirtualLoop}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests of the real kubectl need one."""
+    if item.get_closest_marker("kubectl") and not KUBECTL:
+        pytest.skip("kubectl is not installed")
 
 
 @pytest.hookimpl(wrapper=True)

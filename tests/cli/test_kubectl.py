@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ from vsched.cli.ask import words as ask_words
 from vsched.cli.kubectl import COMPLETER, PLAIN, PLUGIN, called_as, reordered
 
 PROGRAM = Path(sys.executable).with_name("vsched")
-needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +63,7 @@ def ran(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess
     return subprocess.run(["kubectl", *words], capture_output=True, text=True, env=environment, timeout=60)
 
 
-@needs_kubectl
+@pytest.mark.kubectl
 def test_kubectl_finds_it_and_help_speaks_of_kubectl(kubectl: dict[str, str], tmp_path: Path) -> None:
     assert str(tmp_path / PLUGIN) in ran(kubectl, "plugin", "list").stdout
     shown = ran(kubectl, "vsched", "job", "list", "--help")
@@ -75,7 +73,7 @@ def test_kubectl_finds_it_and_help_speaks_of_kubectl(kubectl: dict[str, str], tm
     assert "  kubectl vsched job get team-a/train" in ran(kubectl, "vsched", "job", "--help").stdout
 
 
-@needs_kubectl
+@pytest.mark.kubectl
 def test_errors_and_exit_codes_pass_through(kubectl: dict[str, str]) -> None:
     refused = ran(kubectl, "vsched", "-n", "a", "job", "get", "b/c")
     assert refused.returncode == 1
@@ -83,7 +81,7 @@ def test_errors_and_exit_codes_pass_through(kubectl: dict[str, str]) -> None:
     assert ran(kubectl, "vsched", "nothing").returncode == 2
 
 
-@needs_kubectl
+@pytest.mark.kubectl
 def test_kubectl_completes_it(kubectl: dict[str, str]) -> None:
     lines = ran(kubectl, "__complete", "vsched", "job", "list", "--wai").stdout.splitlines()
     assert lines[0].startswith("--waiting\t")

@@ -144,6 +144,7 @@ TRUST: Mapping[str, tuple[Tls, str]] = {
 }
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(("tls", "said"), TRUST.values(), ids=TRUST.keys())
 async def test_whom_we_trust(tls: Tls, said: str) -> None:
     async with answering(server_context()) as server:
@@ -156,6 +157,7 @@ async def test_whom_we_trust(tls: Tls, said: str) -> None:
             assert await posted(settings) == b"{}"
 
 
+@pytest.mark.real_time
 async def test_authorities_are_read_again_with_new_connections(tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
     others, ours = (CERTIFICATES / "client.pem").read_bytes(), (CERTIFICATES / "authority.pem").read_bytes()
@@ -173,6 +175,7 @@ async def test_authorities_are_read_again_with_new_connections(tmp_path: Path) -
         assert await post(endpoint) == b"{}"
 
 
+@pytest.mark.real_time
 async def test_a_client_certificate_is_shown() -> None:
     async with answering(server_context(ask_for_client=True)) as server:
         server.replies["/q"] = content({})
@@ -213,6 +216,7 @@ ANSWERS: Mapping[str, tuple[Reply, str]] = {
 }
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(("reply", "said"), ANSWERS.values(), ids=ANSWERS.keys())
 async def test_what_is_said_of_answers_that_are_none(reply: Reply, said: str) -> None:
     async with answering() as server:
@@ -238,6 +242,7 @@ async def test_a_service_that_asks_to_be_left_alone() -> None:
     assert failed.value.asked_seconds == 7.0
 
 
+@pytest.mark.real_time
 async def test_nobody_at_the_address() -> None:
     said = await problem(MetricsSource(address="http://me:s3cret@127.0.0.1:1"))
     assert said.startswith("cpu 5m: http://127.0.0.1:1/api/v1/query: Cannot connect")

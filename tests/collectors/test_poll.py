@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.collectors import words
@@ -136,7 +135,6 @@ async def test_an_answer_that_nobody_thought_of_is_a_failure_like_others() -> No
     assert listening.told[0] == (SourceCondition.FAILING, "script: KeyError: 'x'")
 
 
-@in_virtual_time
 async def test_failures_are_followed_by_longer_and_longer_waits() -> None:
     clock = SystemClock()
     source = Script(SourceError("down"), clock=clock)
@@ -146,7 +144,6 @@ async def test_failures_are_followed_by_longer_and_longer_waits() -> None:
     assert 3 <= source.reads <= 4
 
 
-@in_virtual_time
 async def test_a_source_is_left_alone_for_as_long_as_it_asks() -> None:
     clock = SystemClock()
     source = Script(SourceError("busy", asked_seconds=30.0), clock=clock)

@@ -22,6 +22,8 @@ from vsched.model import words as model_words
 from vsched.model.nodes.usage import Reading
 from vsched.settings.metrics import MetricsSource, Queries
 
+pytestmark = pytest.mark.real_time
+
 PASSWORD = "s3cret"
 WEB_CONFIG = "basic_auth_users:\n  me: $2b$05$0xpG6d7eHMO9dlb6l6pZ0OUWsWrJCVFBFe17u1Qmzx499sfUWRYAC\n"
 

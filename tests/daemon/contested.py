@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from tests.daemon.preempting import POLICY, QUICK_TO_GO, of_class, priority_clas
 from tests.support.fault_proxy import faulty
 from tests.support.running import PODGROUPS, WRITTEN_SOON, Obj, condition_of, gang, node, scheduling
 from tests.support.waiting import until
+from vsched.clock import utc_now
 from vsched.sim.cluster import Cluster
 
 NEW = of_class("high", gang("new", 1))
@@ -73,4 +74,4 @@ def why_new_waits(cluster: Cluster) -> str:
 
 def in_seconds(seconds: float) -> str:
     """The time that is so many seconds from now, as the API spells it."""
-    return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (utc_now() + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")

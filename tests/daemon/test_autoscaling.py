@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from tests.daemon.preempting import of_class, priority_class
 from tests.support.killing import killed_for_real
 from tests.support.running import WRITTEN_SOON, condition_of, gang, node, nodes_of, podgroup, scheduling
 from tests.support.waiting import until
+from vsched.clock import utc_now
 from vsched.controllers import words as controllers_words
 from vsched.model import words as model_words
 from vsched.model.jobs.provisioning import CONSUMES
@@ -241,11 +241,12 @@ async def test_nodes_that_are_provisioned_and_never_come_are_asked_for_again(imp
 def provision(cluster: Cluster, request: Obj) -> None:
     """Say that its nodes are there, as an autoscaler would."""
     said = {"type": "Provisioned", "status": "True", "reason": "CapacityIsProvisioned", "message": "there"}
-    said["lastTransitionTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    said["lastTransitionTime"] = utc_now().strftime("%Y-%m-%dT%H:%M:%SZ")
     name = request["metadata"]["name"]
     cluster.client.patch_status(REQUESTS, "default", name, lambda found: {**found, "status": {"conditions": [said]}})
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("count", [1, 2], ids=["after the PodTemplate", "after the request"])
 async def test_a_daemon_that_is_killed_does_not_buy_twice(tmp_path: Path, policy: Path, count: int) -> None:
     made = r"POST (/api/v1/namespaces/[^/]+/podtemplates|/apis/autoscaling\.x-k8s\.io/.*)"

@@ -60,6 +60,7 @@ async def test_the_next_daemon_binds_what_was_reserved(count: int) -> None:
             assert broken_promises(cluster) == []
 
 
+@pytest.mark.real_time
 async def test_the_same_with_kill_9(tmp_path: Path) -> None:
     async with cluster_with(*MANIFESTS) as cluster:
         cluster.apply(GANG)

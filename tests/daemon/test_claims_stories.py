@@ -14,7 +14,7 @@ import yaml
 
 from tests.support import devices, volumes
 from tests.support.claiming import machine
-from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.running import condition_of, gang, nodes_of, pod, scheduling, status_of
 from tests.support.waiting import until, until_answered
 from vsched.cel import words as cel_words
@@ -22,7 +22,7 @@ from vsched.framework.words import nodes as nodes_words
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
-pytestmark = pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+pytestmark = pytest.mark.kubectl
 
 Obj = dict[str, Any]
 NS = "default"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,9 +19,10 @@ from tests.daemon.contested import (
     why_new_waits,
 )
 from tests.support.fault_proxy import faulty
-from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.running import WRITTEN_SOON, Obj, condition_of, gang, node, nodes_of, reasons_of, scheduling
 from tests.support.waiting import until
+from vsched.clock import utc_now
 from vsched.model.pods.cooperation import (
     ASKED,
     COOPERATIVE_EVICTION,
@@ -102,7 +103,7 @@ async def test_a_pod_that_does_not_answer_is_evicted_at_the_deadline(policy: Pat
         await until(lambda: asked(cluster))
         deadline = datetime.fromisoformat(annotations(cluster)[DEADLINE])
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
-        assert datetime.now(UTC) >= deadline
+        assert utc_now() >= deadline
 
 
 async def test_a_request_is_withdrawn_once_nobody_needs_the_room_and_may_come_again(policy: Path) -> None:
@@ -222,7 +223,7 @@ async def test_a_pod_goes_at_its_deadline_even_where_its_owner(
             async with scheduling(cluster.url, policy_file=policy):
                 await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
         until_when = datetime.fromisoformat(first["message"].partition(UNTIL)[2])
-        assert datetime.now(UTC) - until_when < timedelta(seconds=60), "by the first request, which it does not change"
+        assert utc_now() - until_when < timedelta(seconds=60), "by the first request, which it does not change"
 
 
 async def test_a_pod_whose_owner_says_that_it_was_asked_long_ago_is_not_evicted_for_that(policy: Path) -> None:
@@ -235,7 +236,7 @@ async def test_a_pod_whose_owner_says_that_it_was_asked_long_ago_is_not_evicted_
         assert READY not in annotations(cluster), "what it said before it was asked does not count"
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_whoever_owns_a_pod_answers_with_kubectl(policy: Path, tmp_path: Path) -> None:
     async with contested(policy, old()) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")

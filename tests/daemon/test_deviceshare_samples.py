@@ -12,7 +12,7 @@ import pytest
 from tests.support.deviceshare import IDS, INDEX
 from tests.support.pages import page
 from tests.support.running import reasons_of, scheduling
-from tests.support.shell import KUBECTL, shell
+from tests.support.shell import shell
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
 from vsched.framework.words import nodes as words
@@ -26,7 +26,7 @@ TOP = Path(__file__).parents[2]
 SAMPLES = "config/samples/deviceshare"
 PHASE, ASSIGNED = "volcano.sh/bind-phase", "volcano.sh/gpu-assigned"
 
-pytestmark = pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+pytestmark = pytest.mark.kubectl
 
 
 class Here:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.deviceshare import HANDSHAKE, IDS, REGISTER, devices, vgpu_pod
-from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.npus import CHIP, allocated, asking_npu, npu, npu_node, npu_part
 from tests.support.running import node, nodes_of, scheduling
 from tests.support.waiting import until
@@ -43,7 +43,7 @@ def why(cluster: Cluster, name: str) -> str:
     return next((one.get("message", "") for one in conditions if one["type"] == "PodScheduled"), "")
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_pods_get_parts_of_devices_once_a_node_registers_them(tmp_path: Path) -> None:
     async with Cluster([node("n1", "8"), node("n2", "8")]) as cluster, scheduling(cluster.url, policy_file=DEVICES):
         cluster.write_kubeconfig(tmp_path / "config")
@@ -74,7 +74,7 @@ async def test_pods_get_parts_of_devices_once_a_node_registers_them(tmp_path: Pa
         assert found(cluster, "c")["metadata"]["annotations"][IDS] == first, "what the first one had"
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_a_victim_frees_its_device(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(TAKING)
@@ -96,7 +96,7 @@ async def test_a_victim_frees_its_device(tmp_path: Path) -> None:
         assert found(cluster, "urgent")["metadata"]["annotations"][IDS] == "GPU-0,NVIDIA,700,10:"
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_pods_of_a_node_get_their_devices_one_after_the_other(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(TAKING + "      deviceshare.NodeLockEnable: true\n")

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.deviceshare import HANDSHAKE, REGISTER, devices, vgpu_pod
 from tests.support.explanations import Asking
 from tests.support.running import node, nodes_of, scheduling
-from tests.support.shell import KUBECTL, shell
+from tests.support.shell import shell
 from tests.support.waiting import until, until_answered
 from vsched.cli import cli
 from vsched.explain.words import edits as words
@@ -53,6 +53,7 @@ def condition(cluster: Cluster, name: str) -> str:
     return " ".join(one.get("message", "") for one in found.get("conditions") or ())
 
 
+@pytest.mark.real_time
 async def test_parts_of_devices_are_told_everywhere() -> None:
     async with (
         Cluster([gpu_node("n1", 2)]) as cluster,
@@ -102,7 +103,7 @@ async def test_parts_of_devices_are_told_everywhere() -> None:
         assert "600/1000 MiB" in await shown()
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_what_is_said_to_help_helps(tmp_path: Path) -> None:
     """A wish for a model is dropped by the command that is told, and a smaller part is the largest that fits."""
     picky, large = vgpu_pod("picky", 100, 10), vgpu_pod("large", 900, 10)

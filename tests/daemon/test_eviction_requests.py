@@ -18,7 +18,7 @@ from tests.daemon.contested import (
     why_new_waits,
 )
 from tests.support.builders import merged
-from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.running import Obj, gang, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.model.pods.cooperation import COOPERATIVE_EVICTION, REQUESTED
@@ -147,7 +147,7 @@ async def test_a_daemon_that_is_killed_while_it_asks_is_no_loss(policy: Path, wh
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_a_responder_answers_with_kubectl(policy: Path, tmp_path: Path) -> None:
     async with contested(policy, old()) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")

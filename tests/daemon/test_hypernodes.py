@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ SPINE = hypernode_object("spine", 2, "^r1", "^r2", "^r3")
 FINE = (2, "True", "")
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on the PATH")
+@pytest.mark.kubectl
 async def test_kubectl_shows_what_the_daemon_found_out(tmp_path: Path) -> None:
     async with Cluster([racked(f"n{at}", f"r{at % 2 + 1}") for at in range(4)]) as cluster:
         cluster.write_kubeconfig(tmp_path / "config")

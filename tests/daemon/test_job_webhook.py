@@ -15,7 +15,7 @@ import yaml
 
 from tests.support.answering import CERTIFICATES
 from tests.support.asking import trusting
-from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.queue_commands import found as queue_found
 from tests.support.queue_commands import queue
 from tests.support.running import has_listed, node, scheduling
@@ -27,11 +27,11 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.words import calls as words
 from vsched.sim.cluster import Cluster
 
+pytestmark = pytest.mark.real_time
+
 Obj = dict[str, Any]
 SAMPLE = Path(__file__).parents[2] / "config" / "webhook.yaml"
 TLS = {"tls_cert_file": CERTIFICATES / "server.pem", "tls_key_file": CERTIFICATES / "server.key"}
-
-needs_kubectl = pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
 
 
 def url_of(daemon: Daemon, path: str) -> str:
@@ -85,7 +85,7 @@ async def denied(daemon: Daemon, obj: Obj | None, old: Obj | None = None, **fiel
     return "" if response["allowed"] else str(response["status"]["message"])
 
 
-@needs_kubectl
+@pytest.mark.kubectl
 async def test_kubectl_is_told_what_is_wrong_with_a_job_and_what_cannot_be_changed(tmp_path: Path) -> None:
     kubectl = Kubectl(tmp_path)
     async with reviewed() as (cluster, _):
@@ -119,7 +119,7 @@ async def test_kubectl_is_told_what_is_wrong_with_a_job_and_what_cannot_be_chang
         await kubectl("delete", "vcjob", "train")
 
 
-@needs_kubectl
+@pytest.mark.kubectl
 async def test_a_flow_that_runs_in_circles_is_refused_when_it_is_made_and_when_it_is_changed(tmp_path: Path) -> None:
     kubectl = Kubectl(tmp_path)
     flows = [{"name": "a", "dependsOn": {"targets": ["b"]}}, {"name": "b", "dependsOn": {"targets": ["a"]}}]

@@ -12,7 +12,7 @@ import pytest
 from tests.support.builders import merged
 from tests.support.fault_proxy import FaultProxy, faulty
 from tests.support.running import gang, node, scheduling, sessions
-from tests.support.shell import KUBECTL, shell
+from tests.support.shell import shell
 from tests.support.vcjob_cluster import VCJOBS, on, task, vcjob
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
@@ -84,7 +84,7 @@ async def test_a_namespace_that_comes_again_is_as_any_other() -> None:
         await until(lambda: len(running(cluster)) == 2)
 
 
-@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+@pytest.mark.kubectl
 async def test_a_namespace_that_kubectl_deletes_goes_in_peace(tmp_path: Path) -> None:
     async with doomed() as (cluster, daemon, posted):
         await shell(cluster, tmp_path, "kubectl delete namespace doomed --wait=false")

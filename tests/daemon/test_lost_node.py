@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ RACKS = [
 ]
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on the PATH")
+@pytest.mark.kubectl
 async def test_the_pod_of_a_lost_node_is_replaced_in_the_rack_of_its_gang_before_others_start(tmp_path: Path) -> None:
     group, *pods = gang("g", 3, cpu="3")
     near = merged(group, {"spec": {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}})

@@ -144,6 +144,7 @@ async def test_the_next_daemon_binds_what_was_reserved_for_a_group(count: int) -
             assert [consumers(each) for each in claims_of(cluster)] == [[("podgroups", "g")]]
 
 
+@pytest.mark.real_time
 async def test_the_same_with_kill_9(tmp_path: Path) -> None:
     async with cluster_with(*MANIFESTS, native=(VERSION,)) as cluster:
         cluster.apply(GANG)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.daemon.preempting import POLICY, of_class, priority_class
 from tests.support.fault_proxy import faulty
-from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.running import (
     PODGROUPS,
     WRITTEN_SOON,
@@ -35,7 +35,6 @@ GROUPS = "scheduling.k8s.io/podgroups"
 QUEUES = "scheduling.volcano.sh/queues"
 NEWER, OLDER = "v1beta1", "v1alpha2"
 CONDITION = {NEWER: "PodGroupInitiallyScheduled", OLDER: "PodGroupScheduled"}
-needs_kubectl = pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
 
 
 @asynccontextmanager
@@ -130,7 +129,7 @@ async def test_the_job_controller_makes_a_group_that_starts_as_a_gang(version: s
         assert not cluster.client.list(PODGROUPS, "default"), "none of Volcano is made for pods that have a group"
 
 
-@needs_kubectl
+@pytest.mark.kubectl
 async def test_a_lower_minimum_lets_a_waiting_gang_start(tmp_path: Path) -> None:
     async with world(node("n1", cpu="3")) as (cluster, _):
         kubectl = Kubectl(tmp_path)

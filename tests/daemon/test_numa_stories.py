@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.running import node, nodes_of, scheduling
 from tests.support.waiting import until
 from tests.support.zones import DECISION, POLICY, report, volcano_report
@@ -42,7 +42,7 @@ def why(cluster: Cluster, name: str) -> str:
     return next((one.get("message", "") for one in conditions if one["type"] == "PodScheduled"), "")
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_a_pod_waits_until_a_zone_of_a_node_holds_it(tmp_path: Path) -> None:
     nodes = [node("n1", "8"), node("n2", "8")]
     async with Cluster(nodes) as cluster, scheduling(cluster.url, policy_file=NUMA):
@@ -58,7 +58,7 @@ async def test_a_pod_waits_until_a_zone_of_a_node_holds_it(tmp_path: Path) -> No
         assert json.loads(await kubectl("get", "pod", "a", "-o", decision)) == {"numa": {"1": {"cpu": "3"}}}
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_a_report_that_lists_pods_does_not_count_a_new_one(tmp_path: Path) -> None:
     cpus = dict.fromkeys(range(4), 0) | dict.fromkeys(range(4, 8), 1)
     async with Cluster([node("n1", "8")]) as cluster, scheduling(cluster.url, policy_file=NUMA):

@@ -19,7 +19,7 @@ from vsched.sim.cluster import Cluster
 
 DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"
 KUBECTL = shutil.which("kubectl") or ""
-pytestmark = pytest.mark.skipif(not KUBECTL, reason="kubectl is not on the PATH")
+pytestmark = pytest.mark.kubectl
 Obj = dict[str, Any]
 Kubectl = Callable[..., Awaitable[str]]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiohttp
+import pytest
 from jsonschema import Draft202012Validator
 
 from tests.support.answering import CERTIFICATES
@@ -19,6 +20,8 @@ from tests.support.vcjob_cluster import task, vcjob
 from tests.support.waiting import until
 from vsched.daemon.access_options import AccessOptions
 from vsched.sim.cluster import Cluster
+
+pytestmark = pytest.mark.real_time
 
 Obj = dict[str, Any]
 JSON = "application/json"

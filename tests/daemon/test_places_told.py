@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.hypernodes import hypernode_object
 from tests.support.running import gang, node, nodes_of, scheduling
-from tests.support.shell import KUBECTL, shell
+from tests.support.shell import shell
 from tests.support.waiting import until, until_answered
 from vsched.explain.words.edits import end_of
 from vsched.sim.cluster import Cluster
@@ -37,6 +37,7 @@ def shown(cluster: Cluster, name: str) -> str:
     return str((found["metadata"].get("annotations") or {}).get(ALLOCATED_HYPERNODE, ""))
 
 
+@pytest.mark.real_time
 async def test_the_rack_of_a_gang_is_told_everywhere() -> None:
     nodes = [node(name, cpu="4") for name in ("n1", "n2", "n3", "n4")]
     async with (
@@ -79,7 +80,7 @@ async def test_the_rack_of_a_gang_is_told_everywhere() -> None:
         assert any(each["message"].startswith(end_of("job default/one, in r1")) for each in found["changes"])
 
 
-@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+@pytest.mark.kubectl
 async def test_a_gang_starts_with_the_command_that_was_suggested(tmp_path: Path) -> None:
     nodes = [node(name, cpu="4") for name in ("n1", "n3")]
     async with (

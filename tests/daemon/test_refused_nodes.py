@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.hooks import configuration, rule, webhook
 from tests.support.running import WRITTEN_SOON, condition_of, gang, node, nodes_of, reasons_of, scheduling, status_of
-from tests.support.shell import KUBECTL, shell
+from tests.support.shell import shell
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
@@ -51,7 +51,7 @@ async def test_a_gang_of_which_a_part_is_bound_is_never_scheduled_and_says_what_
             await until(lambda: _scheduled(cluster, "g") == "True")
 
 
-@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+@pytest.mark.kubectl
 async def test_what_admission_refuses_as_kubectl_shows_it(tmp_path: Path) -> None:
     async with webhook() as hook, Cluster([node("n1")]) as cluster, scheduling(cluster.url, writeback=WRITTEN_SOON):
         hook.deny_bindings_to("n1")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.running import nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.mirror.ingest.words.groups import role_twice
@@ -34,7 +34,7 @@ spec:
 """
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_each_server_shares_a_node_with_one_worker(tmp_path: Path) -> None:
     async with Cluster(4) as cluster, scheduling(cluster.url, policy_file=POLICY):
         cluster.write_kubeconfig(tmp_path / "config")
@@ -48,7 +48,7 @@ async def test_each_server_shares_a_node_with_one_worker(tmp_path: Path) -> None
         assert len(pairs) == 2
 
 
-@pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+@pytest.mark.kubectl
 async def test_kubectl_shows_what_is_wrong_with_the_annotations(tmp_path: Path) -> None:
     async with Cluster(1) as cluster, scheduling(cluster.url):
         cluster.write_kubeconfig(tmp_path / "config")

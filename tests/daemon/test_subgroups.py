@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from tests.support.hypernodes import hypernode_object
-from tests.support.kubectl import KUBECTL, Kubectl
+from tests.support.kubectl import Kubectl
 from tests.support.running import condition_of, node, nodes_of, pod, podgroup, scheduling
 from tests.support.waiting import until
 from vsched.plugins.words import jobs as words
@@ -60,7 +60,7 @@ def why(cluster: Cluster) -> tuple[str, str]:
     return (found["reason"], found["message"]) if found.get("status") == "True" else ("", "")
 
 
-@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+@pytest.mark.kubectl
 async def test_each_segment_gets_a_rack_and_the_gang_a_block(tmp_path: Path) -> None:
     async with Cluster(NODES) as cluster, scheduling(cluster.url):
         cluster.write_kubeconfig(tmp_path / "config")

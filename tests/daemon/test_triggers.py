@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.support.virtual_time import in_virtual_time
 from vsched.daemon.triggers import CALM_SECONDS, LOOKS, STREAM_SECONDS, WIDEST, Reason, Trigger
 
 WINDOW_SECONDS = 0.2
@@ -40,14 +39,12 @@ async def seconds_until_session(trigger: Trigger, busy_seconds: float = 0.0) -> 
     return now() - began
 
 
-@in_virtual_time
 async def test_a_lone_change_does_not_wait_the_window_out() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
     trigger.pull()
     assert await seconds_until_session(trigger) < WINDOW_SECONDS * 0.9
 
 
-@in_virtual_time
 async def test_changes_that_keep_coming_are_gathered_until_the_window_is_over() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
     async with changing(trigger):
@@ -62,7 +59,6 @@ async def test_changes_that_keep_coming_are_gathered_until_the_window_is_over() 
         pytest.param(WINDOW_SECONDS * 2, 1.0, id="one that costs two of them, for one"),
     ],
 )
-@in_virtual_time
 async def test_the_costlier_a_session_the_longer_it_waits_for_company_even_if_none_comes(
     busy_seconds: float, windows: float
 ) -> None:
@@ -71,7 +67,6 @@ async def test_the_costlier_a_session_the_longer_it_waits_for_company_even_if_no
     assert await seconds_until_session(trigger, busy_seconds) == pytest.approx(windows * WINDOW_SECONDS)
 
 
-@in_virtual_time
 async def test_a_session_comes_when_the_last_one_said() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
     began = now()
@@ -80,7 +75,6 @@ async def test_a_session_comes_when_the_last_one_said() -> None:
     assert WINDOW_SECONDS * 0.9 <= now() - began < 30.0
 
 
-@in_virtual_time
 async def test_windows_are_longer_while_changes_stream_in_and_short_again_afterwards() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
 
@@ -99,7 +93,6 @@ async def test_windows_are_longer_while_changes_stream_in_and_short_again_afterw
     assert await seconds_until_session(trigger) < WINDOW_SECONDS
 
 
-@in_virtual_time
 async def test_a_stream_that_pauses_for_a_usual_window_is_waited_for_no_longer() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
 
@@ -116,7 +109,6 @@ async def test_a_stream_that_pauses_for_a_usual_window_is_waited_for_no_longer()
     assert await seconds_until_session(trigger) <= 2 * WINDOW_SECONDS
 
 
-@in_virtual_time
 async def test_a_costly_session_waits_longer_for_company_while_changes_stream_in_and_never_for_long() -> None:
     trigger = Trigger(60.0, STREAM_SECONDS / 20)
 
@@ -132,7 +124,6 @@ async def test_a_costly_session_waits_longer_for_company_while_changes_stream_in
     assert [round(wait, 2) for wait in waits] == [0.08, 0.08, STREAM_SECONDS]
 
 
-@in_virtual_time
 async def test_what_is_only_to_be_told_waits_for_the_next_session_or_a_little_while() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
     trigger.pull_later()

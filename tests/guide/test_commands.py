@@ -194,7 +194,7 @@ def test_targets_of_make_in_sentences_exist() -> None:
     assert named - targets() == set()
 
 
-@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+@pytest.mark.kubectl
 def test_the_first_job_runs(guided: Guided) -> None:
     assert run(Command(("kubectl", "apply", "-f", "first-job.yaml")), b"", guided)[0] == 0
     wait = ("kubectl", "wait", "podgroup/train", "--for=jsonpath={.status.phase}=Running", "--timeout=60s")
@@ -205,7 +205,7 @@ def test_the_first_job_runs(guided: Guided) -> None:
     until_now(lambda: len(re.findall(rb"\btrain-\S+:node-", run(listed, b"", guided)[1])) == 3)
 
 
-@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+@pytest.mark.kubectl
 def test_the_larger_copy_of_the_first_job_is_explained(guided: Guided) -> None:
     text = re.sub(r": 3\b", ": 9", FILES["first-job.yaml"]).replace("train", "big")
     assert text.count(": 9\n") + text.count(": 9 ") == 3

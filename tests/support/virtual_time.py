@@ -1,40 +1,37 @@
-"""Tests of how long something waits: on a loop whose clock jumps to what comes next, and so is never late."""
+"""The loop of most tests: its clock jumps to what comes next, so nothing is waited for and nothing is late."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import Callable, Coroutine
-from contextvars import copy_context
+import time
 from random import Random
-from typing import ParamSpec
 
 from vsched.clock import CLOCK
 from vsched.lab.soak.bottle.loop import BottleLoop
 
-P = ParamSpec("P")
-EPOCH = 1.78e9
-"""When the clock of each loop begins, in seconds."""
+A_MOMENT = 1e-9
+"""What each turn of the loop takes: too little to matter, and more than a rounding."""
 
 
 class LoopClock:
-    """The time of a loop."""
+    """The time of a loop, which begins now."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.monotonic = loop.time
+        self._began = time.time()
 
     def now(self) -> float:
-        return EPOCH + self.monotonic()
+        return self._began + self.monotonic()
 
 
-def in_virtual_time(test: Callable[P, Coroutine[object, object, None]]) -> Callable[P, None]:
-    """The test, run at once: what it sleeps passes only on the clock of its loop, which is all that anybody asks."""
+class VirtualLoop(BottleLoop):
+    """A loop on virtual time with connections in memory. Whoever asks for the time while it is there gets its own."""
 
-    @functools.wraps(test)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        with asyncio.Runner(loop_factory=lambda: BottleLoop(Random(0), turn_seconds=0.0)) as runner:
-            context = copy_context()
-            context.run(CLOCK.set, LoopClock(runner.get_loop()))
-            runner.run(test(*args, **kwargs), context=context)
+    def __init__(self) -> None:
+        super().__init__(Random(0), turn_seconds=A_MOMENT)
+        self._token = CLOCK.set(LoopClock(self))
 
-    return run
+    def close(self) -> None:
+        if not self.is_closed():
+            CLOCK.reset(self._token)
+        super().close()

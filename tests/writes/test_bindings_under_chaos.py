@@ -19,6 +19,8 @@ from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Ou
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.writer import Writer
 
+pytestmark = pytest.mark.real_time
+
 PODS, TIMES = 40, 50
 DONE = b'{"kind":"Status","status":"Success"}'
 

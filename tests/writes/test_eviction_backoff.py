@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.support import builders as make
-from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import until
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.stores import MirrorSettings
@@ -54,7 +53,6 @@ def status(cache: Mirror) -> Status | None:
     return None if task is None else task.status
 
 
-@in_virtual_time
 async def test_a_refused_victim_runs_on_and_is_spared_for_a_while() -> None:
     async with reprieving() as (cache, reprieves):
         reprieves.refused(UID, 0.0)
@@ -79,7 +77,6 @@ def test_how_long_a_victim_is_spared(refusals: int, asked_seconds: float, second
     assert spared_seconds(EvictionBackoffSettings(), refusals, asked_seconds) == seconds
 
 
-@in_virtual_time
 async def test_every_refusal_spares_for_longer() -> None:
     loop = asyncio.get_running_loop()
     async with reprieving() as (cache, reprieves):
@@ -90,7 +87,6 @@ async def test_every_refusal_spares_for_longer() -> None:
         assert loop.time() - began >= 0.075
 
 
-@in_virtual_time
 async def test_an_eviction_that_comes_true_ends_the_count_of_refusals() -> None:
     async with reprieving(EvictionBackoffSettings(first_seconds=0.01, ceiling_seconds=60.0)) as (cache, reprieves):
         for _ in range(10):
@@ -100,7 +96,6 @@ async def test_an_eviction_that_comes_true_ends_the_count_of_refusals() -> None:
         await until(lambda: is_victim(cache), seconds=0.1)
 
 
-@in_virtual_time
 async def test_an_eviction_that_the_watch_never_shows_is_not_believed_for_ever() -> None:
     async with reprieving() as (cache, reprieves):
         reprieves.granted(UID)
@@ -108,7 +103,6 @@ async def test_an_eviction_that_the_watch_never_shows_is_not_believed_for_ever()
         await until(lambda: is_victim(cache))
 
 
-@in_virtual_time
 async def test_an_eviction_that_the_watch_shows_stays_believed_however_long_the_pod_takes() -> None:
     async with reprieving() as (cache, reprieves):
         reprieves.granted(UID)
@@ -117,7 +111,6 @@ async def test_an_eviction_that_the_watch_shows_stays_believed_however_long_the_
         assert status(cache) is Status.RELEASING
 
 
-@in_virtual_time
 async def test_an_eviction_without_an_answer_counts_until_it_must_have_been_seen_and_then_as_refused() -> None:
     async with reprieving(EvictionBackoffSettings(first_seconds=0.5, doubt_seconds=0.04)) as (cache, reprieves):
         reprieves.doubted(UID)
@@ -127,7 +120,6 @@ async def test_an_eviction_without_an_answer_counts_until_it_must_have_been_seen
         await until(lambda: is_victim(cache))
 
 
-@in_virtual_time
 async def test_an_eviction_without_an_answer_that_came_true_spares_nobody() -> None:
     async with reprieving() as (cache, reprieves):
         reprieves.doubted(UID)
@@ -137,7 +129,6 @@ async def test_an_eviction_without_an_answer_that_came_true_spares_nobody() -> N
         assert cache.describe()["spared_tasks"] == 0
 
 
-@in_virtual_time
 async def test_a_new_eviction_is_believed_for_its_own_time() -> None:
     loop = asyncio.get_running_loop()
     async with reprieving(EvictionBackoffSettings(unconfirmed_seconds=0.3)) as (cache, reprieves):

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.support.small import SmallCluster
-from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import until
 from tests.writes.writing_back import QUICK, bench, outcome, verdict, world
 from vsched.model.plan import Bind, QueueOutcome
@@ -28,7 +27,7 @@ class Written:
         self.precedence.give(lambda: self.taken)
 
     async def __call__(self, key: str, value: int) -> None:
-        self.at.append((asyncio.get_running_loop().time(), key, value))
+        self.at.append((round(asyncio.get_running_loop().time(), 6), key, value))
 
     def over(self) -> None:
         self.taken = False
@@ -48,7 +47,6 @@ async def queue_of(written: Written, workers: int = 2) -> AsyncIterator[Workqueu
         await asyncio.wait((task,))
 
 
-@in_virtual_time
 async def test_a_value_that_yields_is_written_as_soon_as_nothing_has_precedence() -> None:
     written = Written()
     async with queue_of(written) as workqueue:
@@ -62,7 +60,6 @@ async def test_a_value_that_yields_is_written_as_soon_as_nothing_has_precedence(
         assert written.at[1:] == [(0.5, "tells", 1)]
 
 
-@in_virtual_time
 async def test_what_does_not_yield_is_not_kept_waiting_by_many_that_do() -> None:
     written = Written()
     count = 3 * AT_ONCE + 1
@@ -79,7 +76,6 @@ async def test_what_does_not_yield_is_not_kept_waiting_by_many_that_do() -> None
         assert [value for _, _, value in written.at[1:]] == list(range(AT_ONCE, count))
 
 
-@in_virtual_time
 async def test_without_anything_that_has_precedence_nothing_waits() -> None:
     written = Written()
     written.taken = False
@@ -89,7 +85,6 @@ async def test_without_anything_that_has_precedence_nothing_waits() -> None:
         assert written.at == [(0.25, "tells", 1)]
 
 
-@in_virtual_time
 async def test_a_value_yields_for_so_long_and_no_longer_and_the_first_one_that_was_due_goes_first() -> None:
     written = Written()
     async with queue_of(written, workers=1) as workqueue:
@@ -99,7 +94,6 @@ async def test_a_value_yields_for_so_long_and_no_longer_and_the_first_one_that_w
         assert written.at == [(2.25, "first", 1), (2.5, "second", 1)]
 
 
-@in_virtual_time
 async def test_what_changes_while_it_yields_is_written_once_and_is_not_put_off() -> None:
     written = Written()
     async with queue_of(written) as workqueue:
@@ -109,7 +103,6 @@ async def test_what_changes_while_it_yields_is_written_once_and_is_not_put_off()
         assert written.at == [(2.0, "a", 3)]
 
 
-@in_virtual_time
 async def test_news_that_somebody_waits_for_hurries_what_yielded() -> None:
     written = Written()
     async with queue_of(written) as workqueue:
@@ -122,7 +115,6 @@ async def test_news_that_somebody_waits_for_hurries_what_yielded() -> None:
         assert not workqueue.busy
 
 
-@in_virtual_time
 async def test_what_was_discarded_while_it_yielded_is_not_written() -> None:
     written = Written()
     async with queue_of(written) as workqueue:
@@ -135,7 +127,6 @@ async def test_what_was_discarded_while_it_yielded_is_not_written() -> None:
         assert written.at == [(0.75, "a", 2)]
 
 
-@in_virtual_time
 async def test_draining_waits_for_nothing_that_has_precedence() -> None:
     written = Written()
     async with queue_of(written) as workqueue:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.workqueue import AT_ONCE, Workqueue, WorkqueueSettings
@@ -51,7 +50,6 @@ async def test_the_latest_value_is_written_once() -> None:
         assert wrote.values == [("a", 4)]
 
 
-@in_virtual_time
 async def test_a_value_waits_until_it_is_due_and_a_later_one_does_not_put_it_off() -> None:
     async with lane_of() as (workqueue, wrote):
         workqueue.put("a", 1, 1.0)
@@ -62,7 +60,6 @@ async def test_a_value_waits_until_it_is_due_and_a_later_one_does_not_put_it_off
         assert wrote.values == [("a", 2)]
 
 
-@in_virtual_time
 async def test_a_value_that_is_due_sooner_hurries_the_one_that_waits() -> None:
     async with lane_of() as (workqueue, wrote):
         workqueue.put("a", 1, 10.0)
@@ -123,7 +120,6 @@ async def test_a_full_lane_turns_new_keys_away_but_takes_news_of_old_ones() -> N
     assert (workqueue.get("a"), workqueue.get("b"), workqueue.refused, len(workqueue)) == (2, None, 1, 1)
 
 
-@in_virtual_time
 async def test_the_rate_is_kept() -> None:
     async with lane_of(WorkqueueSettings(workers=4, per_second=1.0, burst=2.0)) as (workqueue, wrote):
         for number in range(8):
@@ -136,7 +132,6 @@ async def test_the_rate_is_kept() -> None:
         assert written == [2, 3, 4, 5]
 
 
-@in_virtual_time
 async def test_draining_writes_what_is_not_due_yet() -> None:
     async with lane_of(WorkqueueSettings(workers=2, per_second=1.0, burst=1.0)) as (workqueue, wrote):
         for number in range(10):
@@ -145,7 +140,6 @@ async def test_draining_writes_what_is_not_due_yet() -> None:
         assert len(wrote.values) == 10
 
 
-@in_virtual_time
 async def test_draining_gives_up_at_the_deadline() -> None:
     async with lane_of() as (workqueue, wrote):
         wrote.door.clear()

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.support.shell import KUBECTL, shell
+from tests.support.shell import shell
 from vsched.apimachinery.meta.api_errors import Failure
 from vsched.cli import cli
 from vsched.cli.migrate.check.read import PAGE
@@ -140,7 +140,7 @@ async def test_a_webhook_that_nobody_answers_is_missing(tmp_path: Path, kind: st
     assert "so the API server refuses to create xs" in found.output
 
 
-@pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
+@pytest.mark.kubectl
 async def test_the_commands_do_what_they_say(tmp_path: Path) -> None:
     async with Cluster(1, manifests=objects()) as cluster:
         report = json.loads((await checked(cluster, tmp_path, "-o", "json")).stdout)

@@ -14,7 +14,7 @@ import pytest
 from tests.controllers.flows.makers import CRONS, FLOWS, TEMPLATES, after, cron_job, job_flow, job_template, messages
 from tests.support.builders import merged
 from tests.support.running import node, reasons_of, scheduling
-from tests.support.shell import KUBECTL, shell
+from tests.support.shell import shell
 from tests.support.vcjob_cluster import VCJOBS, phase, phases, task
 from tests.support.waiting import until
 from vsched.controllers.flows.controller import MakerSettings
@@ -23,8 +23,6 @@ from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
 SAMPLES = Path(__file__).parents[3] / "config" / "samples" / "vcjobs"
-
-needs_kubectl = pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
 
 
 async def apply(cluster: Cluster, folder: Path, sample: str) -> None:
@@ -44,7 +42,7 @@ def jobs(cluster: Cluster) -> list[str]:
     return sorted(each["metadata"]["name"] for each in cluster.client.list(VCJOBS, "default"))
 
 
-@needs_kubectl
+@pytest.mark.kubectl
 async def test_a_flow_of_three_runs_one_after_the_other(tmp_path: Path) -> None:
     async with Cluster([node("n1", cpu="8")]) as cluster, scheduling(cluster.url):
         await apply(cluster, tmp_path, "jobflow.yaml")
@@ -63,7 +61,7 @@ async def test_a_flow_of_three_runs_one_after_the_other(tmp_path: Path) -> None:
         await until(lambda: status(cluster, TEMPLATES, "fit") == {})
 
 
-@needs_kubectl
+@pytest.mark.kubectl
 async def test_a_cron_job_makes_up_for_the_newest_run_it_missed_and_no_other(tmp_path: Path) -> None:
     async with Cluster([node("n1")]) as cluster, scheduling(cluster.url):
         await apply(cluster, tmp_path, "cronjob.yaml")

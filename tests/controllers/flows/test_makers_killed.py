@@ -6,6 +6,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.controllers.flows.makers import CRONS, FLOWS, TEMPLATES, after, cron_job, job_flow, job_template, messages
 from tests.support.killing import killed_after, killed_for_real
 from tests.support.running import node, scheduling
@@ -62,6 +64,7 @@ def listed(cluster: Cluster, template: str) -> list[str] | None:
     return found.get("jobDependsOnList")
 
 
+@pytest.mark.real_time
 async def test_vcjobs_are_made_once_however_often_the_daemon_is_killed(tmp_path: Path) -> None:
     async with Cluster([node("n1")], manifests=manifests()) as cluster:
         for cron in ("forbid", "replace"):

@@ -150,6 +150,7 @@ async def test_rounds_are_repeated_and_end_with_the_first_that_does_not_answer()
         assert (len(prober), prober.answers(KEY)) == (0, {})
 
 
+@pytest.mark.real_time
 async def test_a_round_that_takes_too_long_does_not_hold() -> None:
     async with listening(saying(b"HTTP/1.1 200 OK\r\n\r\n")) as port, probing(at_once=1, round_seconds=0.0) as prober:
         first, second = ask(port, pod="p0"), ask(port, pod="p1")

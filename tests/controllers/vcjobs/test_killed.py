@@ -122,6 +122,7 @@ async def test_a_job_with_plugins_gets_on_although_every_controller_is_killed_af
         assert [len(cluster.client.list(kind, "default")) for kind in made_by_plugins] == [1, 1, 1, 1]
 
 
+@pytest.mark.real_time
 async def test_the_same_with_kill_9(tmp_path: Path) -> None:
     async with Cluster([node("n1")], manifests=jobs(2)) as cluster:
         with watched(cluster) as made:

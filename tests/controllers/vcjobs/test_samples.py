@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.support.running import scheduling
-from tests.support.shell import KUBECTL, shell
+from tests.support.shell import shell
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
@@ -22,7 +22,7 @@ SAMPLES = Path(__file__).parents[3] / "config" / "samples" / "vcjobs"
 VCJOBS, PODGROUPS = "batch.volcano.sh/jobs", "scheduling.volcano.sh/podgroups"
 NODES = 4
 
-pytestmark = pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
+pytestmark = pytest.mark.kubectl
 
 
 class Here:

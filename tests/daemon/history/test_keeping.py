@@ -138,6 +138,7 @@ async def test_a_daemon_that_hands_over_gives_what_it_counted_to_the_next() -> N
         assert counted(standby.daemon) >= before * 0.999
 
 
+@pytest.mark.real_time
 async def test_with_kill_9_no_more_than_a_period_is_lost(tmp_path: Path) -> None:
     async with Cluster([node("n1")]) as cluster:
         kubeconfig = tmp_path / "kubeconfig"
@@ -167,6 +168,7 @@ async def test_with_kill_9_no_more_than_a_period_is_lost(tmp_path: Path) -> None
             assert daemon.mirror.history.publish().since == last.since
 
 
+@pytest.mark.real_time
 async def test_after_kill_9_the_week_of_shares_has_what_was_held_by_the_hour(tmp_path: Path) -> None:
     async with Cluster([node("n1")]) as cluster:
         kubeconfig = tmp_path / "kubeconfig"

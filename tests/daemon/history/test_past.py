@@ -38,6 +38,7 @@ def samples(end: float) -> str:
     return "\n".join([*lines, ""])
 
 
+@pytest.mark.real_time
 async def test_what_queues_held_is_worked_out(tmp_path: Path) -> None:
     end = time.time() // HOUR_SECONDS * HOUR_SECONDS
     path = tmp_path / "policy.yaml"

@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.fault_proxy import faulty
 from tests.support.replicas import LEASES, WATCHFUL, bound_twice, free, overfull, pair, replica, run_out
 from tests.support.running import gang, node, nodes_of, status_of
@@ -197,6 +199,7 @@ async def process(url_file: Path) -> AsyncIterator[Process]:
             await started.wait()
 
 
+@pytest.mark.real_time
 async def test_a_daemon_that_was_held_up_beyond_its_lease_writes_nothing_more(tmp_path: Path) -> None:
     async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy:
         kubeconfig = tmp_path / "kubeconfig"

@@ -116,6 +116,7 @@ async def test_a_change_during_the_window_belongs_to_the_session_that_follows() 
     assert await trigger.next() is Reason.TIMER
 
 
+@pytest.mark.real_time
 async def test_a_long_session_widens_the_window() -> None:
     trigger = Trigger(60.0, 0.0)
     trigger.pull()

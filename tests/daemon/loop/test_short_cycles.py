@@ -98,6 +98,7 @@ def test_a_policy_that_calls_a_service_decides_in_a_thread() -> None:
     assert not cycles.expects(found, calling)
 
 
+@pytest.mark.real_time
 async def test_the_loop_decides_in_its_own_thread_once_cycles_are_short() -> None:
     threads: list[bool] = []
 

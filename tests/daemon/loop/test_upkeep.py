@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.support.virtual_time import in_virtual_time
+import pytest
+
 from vsched.daemon.loop.upkeep import DUE_LOOKS, LOOK_SECONDS, Upkeep
 
 DUE_SECONDS = DUE_LOOKS * LOOK_SECONDS
@@ -26,20 +27,17 @@ async def calm_moments(until: float, still_from: float = 0.0) -> list[float]:
     return found
 
 
-@in_virtual_time
 async def test_where_nothing_changes_it_is_looked_after_as_soon_as_it_is_due() -> None:
     first, second = await calm_moments(2.5 * DUE_SECONDS)
-    assert (first, second - first) == (DUE_SECONDS, DUE_SECONDS)
+    assert (first, second - first) == pytest.approx((DUE_SECONDS, DUE_SECONDS))
 
 
-@in_virtual_time
 async def test_while_things_change_it_is_looked_after_when_nothing_changes_any_more() -> None:
     still = 1.5 * DUE_SECONDS
     (found,) = await calm_moments(2 * DUE_SECONDS, still)
     assert still < found <= still + 2 * LOOK_SECONDS
 
 
-@in_virtual_time
 async def test_where_things_never_stop_changing_it_is_looked_after_all_the_same() -> None:
     found = await calm_moments(4.5 * DUE_SECONDS, 1e9)
-    assert found == [2 * DUE_SECONDS, 4 * DUE_SECONDS]
+    assert found == pytest.approx([2 * DUE_SECONDS, 4 * DUE_SECONDS])

@@ -165,12 +165,14 @@ async def test_where_too_many_wait_nobody_is_looked_at() -> None:
     assert desk.searches() == 0
 
 
+@pytest.mark.real_time
 async def test_work_is_a_small_part_of_the_time() -> None:
     desk = Desk(LONG_QUEUE, msgspec.structs.replace(QUICK, part=0.000_1, jobs_per_round=1))
     await desk.sessions_until(lambda told: desk.searches() > 0)
     assert desk.searches() == 1, "the pause after a search is ten thousand times as long as it took"
 
 
+@pytest.mark.real_time
 async def test_a_search_stands_aside_while_a_session_is_under_way() -> None:
     desk = Desk(LONG_QUEUE)
     task = asyncio.create_task(desk.advisor.run())

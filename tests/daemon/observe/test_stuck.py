@@ -249,6 +249,7 @@ async def made_as_told(cluster: Cluster, making: Making, change: Change, folder:
     kept_but_for(change, before, contents(cluster))
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in ALL.items()])
 async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, one_for_all: AtWork, tmp_path: Path) -> None:
     async with in_situation(stuck, one_for_all, tmp_path) as (cluster, daemon, policy_file):

@@ -29,6 +29,8 @@ from vsched.settings.proving import facts_of
 from vsched.sim.cluster import Cluster
 from vsched.web.pages.recording import Whose, policy_of
 
+pytestmark = pytest.mark.real_time
+
 OFTEN = ObserveSettings(verifying=VerifierSettings(look_seconds=0.02, part=0.5))
 WAITS = "work: nothing that fits waits"
 

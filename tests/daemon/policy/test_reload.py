@@ -41,6 +41,7 @@ async def followed(path: Path, look_ms: int = LOOK_MS) -> AsyncIterator[tuple[Po
         await asyncio.wait((task,))
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("edit", [write, rename_over, swap_link], ids=lambda edit: edit.__name__)
 async def test_an_edit_is_in_force_without_being_looked_for(edit: Callable[[Path, str], None], tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
@@ -53,6 +54,7 @@ async def test_an_edit_is_in_force_without_being_looked_for(edit: Callable[[Path
         assert "actions" in told[0].text
 
 
+@pytest.mark.real_time
 async def test_a_broken_edit_changes_nothing_and_is_told_once(tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     write(path, GOOD)
@@ -72,6 +74,7 @@ async def test_a_broken_edit_changes_nothing_and_is_told_once(tmp_path: Path) ->
         assert policy.settings is before
 
 
+@pytest.mark.real_time
 async def test_a_file_that_vanishes_leaves_the_policy_in_force(tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     write(path, GOOD)

@@ -64,6 +64,7 @@ async def at_work(tmp_path: Path, metrics: str) -> AsyncIterator[tuple[Cluster, 
         yield cluster, daemon, path
 
 
+@pytest.mark.real_time
 async def test_figures_of_prometheus_reach_the_sessions(tmp_path: Path) -> None:
     async with (
         prometheus({"n1:9100": steady(30, 40), "n2:9100": steady(75, 90)}) as address,
@@ -97,6 +98,7 @@ async def test_figures_of_the_cluster_itself_follow_its_pods(tmp_path: Path, met
         assert averages(daemon).index(max(averages(daemon))) == NODES.index(node(name, cpu="64"))
 
 
+@pytest.mark.real_time
 async def test_metrics_tell_how_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     async with prometheus({"n1": steady(30)}) as address, Cluster(NODES) as cluster:
@@ -115,6 +117,7 @@ async def test_metrics_tell_how_it_goes(tmp_path: Path) -> None:
     assert 'vsched_usage_rounds_total{name="success"}' in text
 
 
+@pytest.mark.real_time
 async def test_a_new_source_is_taken_up_with_the_policy_and_given_up_with_it(tmp_path: Path) -> None:
     async with (
         prometheus({"n1": steady(30), "n2": steady(75)}) as first,
@@ -137,6 +140,7 @@ async def test_a_new_source_is_taken_up_with_the_policy_and_given_up_with_it(tmp
         await until(lambda: averages(daemon) == [30.0, 75.0])
 
 
+@pytest.mark.real_time
 async def test_nodes_are_known_under_a_label_of_theirs(tmp_path: Path) -> None:
     labelled = node("n1")
     labelled["metadata"]["labels"] = {"example.com/host": "rack-7"}

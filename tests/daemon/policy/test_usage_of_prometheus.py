@@ -14,6 +14,8 @@ from tests.support.running import condition_of, gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
+pytestmark = pytest.mark.real_time
+
 LOADS = {"n1": steady(70), "n2": steady(30), "n3": swinging(20, 60), "n4": steady(95)}
 """n3 uses 40 % on average."""
 POLICY = """

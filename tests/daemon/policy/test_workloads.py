@@ -16,6 +16,8 @@ from vsched.daemon.words import log as words
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.settings.workloads import load_table
 
+pytestmark = pytest.mark.real_time
+
 GOOD = "workloads:\n  - {apiVersions: [a.example.com/v1], kind: Thing, minimum: 2}\n"
 OTHER = GOOD.replace("minimum: 2", "minimum: 3")
 BROKEN = GOOD.replace("minimum: 2", "minimal: 2")

@@ -36,6 +36,8 @@ from vsched.settings.built_in import REGISTRY
 from vsched.sim.authentication import ADMIN
 from vsched.sim.cluster import Cluster, ClusterSettings
 
+pytestmark = pytest.mark.real_time
+
 RBAC = ClusterSettings(authorization="rbac")
 TLS = {"tls_cert_file": CERTIFICATES / "server.pem", "tls_key_file": CERTIFICATES / "server.key"}
 

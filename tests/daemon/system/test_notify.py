@@ -290,6 +290,7 @@ tiers:
 """
 
 
+@pytest.mark.real_time
 async def test_a_daemon_under_a_service_manager(manager: Manager, tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     policy = tmp_path / "scheduler.yaml"

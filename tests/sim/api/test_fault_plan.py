@@ -225,6 +225,7 @@ async def test_half_of_a_long_list() -> None:
         assert len((await api.get("/api/v1/configmaps")).names()) == 600
 
 
+@pytest.mark.real_time
 async def test_late_answers() -> None:
     slow = {"fault": "slow", "percent": 100, "delay_ms": 60, "verbs": ["list"]}
     late = {"fault": "timeout", "percent": 100, "delay_ms": 60, "verbs": ["create"]}
@@ -298,6 +299,7 @@ async def test_a_watch_leaves_states_out_and_never_the_last_one() -> None:
         assert (event["type"], event["object"].get("data")) == ("MODIFIED", None)
 
 
+@pytest.mark.real_time
 async def test_a_watch_is_late_and_a_list_is_not() -> None:
     faults_ = faults({"fault": "watch-late", "percent": 100, "delay_ms": 3000}, seed=1)
     async with failing(faults_) as (_, api), api.watch("/api/v1/pods?watch=1") as watch:

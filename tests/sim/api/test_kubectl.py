@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.kubectl import KUBECTL, Kubectl, bind_everything
+from tests.support.kubectl import Kubectl, bind_everything
 from tests.support.waiting import until_answered
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, UsageSettings
 
-pytestmark = pytest.mark.skipif(not KUBECTL, reason="kubectl is not on the PATH: its smoke tests need the real one")
+pytestmark = pytest.mark.kubectl
 
 BUDGET = """
 apiVersion: policy/v1

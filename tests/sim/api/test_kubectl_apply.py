@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.kubectl import KUBECTL, Kubectl, bind_everything
+from tests.support.kubectl import Kubectl, bind_everything
 from vsched.sim.cluster import Cluster
 
-pytestmark = pytest.mark.skipif(not KUBECTL, reason="kubectl is not on the PATH: these tests need the real one")
+pytestmark = pytest.mark.kubectl
 
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 WEB = """

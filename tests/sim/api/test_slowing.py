@@ -12,6 +12,8 @@ from vsched.sim.cluster import Cluster
 from vsched.sim.requests.request import ApiRequest
 from vsched.together import together
 
+pytestmark = pytest.mark.real_time
+
 
 def request(method: str) -> ApiRequest:
     return ApiRequest(method=method, path="/", query={}, accept="", content_type="", user_agent="")

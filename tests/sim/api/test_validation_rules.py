@@ -255,6 +255,7 @@ REFUSED: dict[str, tuple[Obj, str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(("spec", "where", "message"), REFUSED.values(), ids=REFUSED)
 async def test_a_definition_is_refused_for(api: Api, spec: Obj, where: str, message: str) -> None:
     reply = await api.post(CRDS, definition(spec))

@@ -449,7 +449,7 @@ async def test_without_authorization_everybody_may_do_everything_and_tokens_can_
 # -- kubectl
 
 
-@pytest.mark.skipif(not KUBECTL, reason="kubectl is not on the PATH: this asks the real one")
+@pytest.mark.kubectl
 async def test_kubectl_asks_gets_tokens_and_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
 
@@ -482,6 +482,7 @@ async def test_kubectl_asks_gets_tokens_and_is_refused(tmp_path: Path) -> None:
         assert cluster.tokens.user_of(f"Bearer {token.strip()}").name == SCHEDULER
 
 
+@pytest.mark.real_time
 async def test_over_tls_our_own_client_trusts_the_kubeconfig_and_nobody_else_the_server(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     async with Cluster(settings=ClusterSettings(None, "rbac", tls=True)) as cluster:

@@ -306,6 +306,7 @@ async def test_a_connection_that_rests_for_long_is_ended_and_one_in_use_is_not(
         assert (await waiting.answer())[2] == b"later"
 
 
+@pytest.mark.real_time
 async def test_the_end_of_the_server_ends_what_is_under_way(answers: Answers) -> None:
     server = HttpServer(answers, MOST)
     await server.start("127.0.0.1", 0)

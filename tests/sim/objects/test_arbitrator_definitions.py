@@ -243,6 +243,7 @@ async def test_whoever_applies_the_same_definitions_again_changes_nothing(api: A
         assert reply.body["metadata"]["generation"] == before["metadata"]["generation"]
 
 
+@pytest.mark.real_time
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on the PATH")
 async def test_kubectl_shows_consumers_and_applies_the_files(tmp_path: Path) -> None:
     async with Cluster(0, settings=ClusterSettings(controllers=None)) as cluster:

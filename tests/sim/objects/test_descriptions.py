@@ -14,6 +14,8 @@ from tests.support.kubectl import Kubectl
 from vsched.apimachinery.objects.crds import shipped_definitions
 from vsched.sim.cluster import Cluster, ClusterSettings
 
+pytestmark = pytest.mark.real_time
+
 Obj = dict[str, Any]
 OF_EVERY_OBJECT = {"apiVersion", "kind", "metadata"}
 """API servers describe these themselves."""

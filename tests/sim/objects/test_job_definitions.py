@@ -92,6 +92,7 @@ async def test_a_status_is_written_beside_the_spec(api: Api) -> None:
     assert reply.body["spec"]["queue"] == "default"
 
 
+@pytest.mark.real_time
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on the PATH")
 async def test_kubectl_knows_the_short_names_and_jobs_of_kubernetes_keep_theirs(tmp_path: Path) -> None:
     async with Cluster(0, settings=ClusterSettings(controllers=None)) as cluster:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from tests.support.running import gang, node, podgroup, queue_status, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
-pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on the PATH")
+pytestmark = pytest.mark.kubectl
 
 ARBITRATOR = "kube-arbitrator.incubator.k8s.io/v1"
 SECONDS = 60.0

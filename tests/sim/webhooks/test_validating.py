@@ -328,6 +328,7 @@ CLIENTS: dict[str, tuple[Obj, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(("client", "text"), CLIENTS.values(), ids=CLIENTS)
 async def test_a_webhook_cannot_be_called(api: Api, hook: Hook, client: Obj, text: str) -> None:
     given = {"url": hook.url, "caBundle": bundle(), **client}
@@ -420,6 +421,7 @@ async def test_apply_is_reviewed_as_what_it_comes_to(api: Api, hook: Hook) -> No
 # -- services -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.real_time
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not on the PATH: it makes the certificate")
 @pytest.mark.parametrize("kind", ["endpoints", "endpointslices"])
 async def test_a_service_is_found_by_its_endpoints(api: Api, tmp_path: Path, kind: str) -> None:

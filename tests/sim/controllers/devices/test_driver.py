@@ -93,6 +93,7 @@ async def test_a_slice_that_somebody_deletes_is_published_again(tmp_path: Path) 
         await until(lambda: published(running).keys() == set(NODES))
 
 
+@pytest.mark.real_time
 async def test_a_change_of_the_file_is_published_under_the_next_generation(tmp_path: Path) -> None:
     text = f"""
     - {{driver: {DRIVER}, count: 2, taints: ["a=b:NoSchedule"]}}
@@ -125,6 +126,7 @@ async def test_a_change_by_hand_stays(tmp_path: Path) -> None:
         assert slices(running)[f"a1-{DRIVER}-0"]["devices"][0]["taints"]
 
 
+@pytest.mark.real_time
 async def test_a_bad_file_changes_nothing_and_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with publishing(tmp_path, f"[{{driver: {DRIVER}, count: 1}}]") as running:
         await until(lambda: len(slices(running)) == 3)

@@ -91,6 +91,7 @@ def test_what_is_registered_for_a_node(
     assert (found.annotations, found.allocatable) == (annotations, allocatable)
 
 
+@pytest.mark.real_time
 async def test_a_node_registers_its_devices_and_takes_them_back(tmp_path: Path) -> None:
     async with registering(tmp_path, TWO) as running:
         await until(lambda: REGISTER in said(running))

@@ -128,7 +128,12 @@ class BottleLoop(asyncio.BaseEventLoop):
 
     # -- connections
 
-    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:
+    async def create_server(
+        self, protocol_factory: Any, host: Any = None, port: Any = None, *, sock: socket.socket | None = None, **_: Any
+    ) -> Any:
+        if sock is not None:  # its address is what counts
+            host, port = sock.getsockname()
+            sock.close()
         return self.network.listen(protocol_factory, host, port, copy_context())
 
     async def sock_connect(self, sock: socket.socket, address: Any) -> None:
