@@ -17,6 +17,8 @@ from vsched.controllers.flows import words
 from vsched.controllers.flows.prober import Prober, ProbeSettings, is_own
 from vsched.controllers.flows.probes import ANSWERED, NetworkProbe, PodProbe
 
+pytestmark = pytest.mark.real_time
+
 SOON = ProbeSettings(timeout_seconds=0.3, period_seconds=0.05, spacing_seconds=0.0, loopback=True)
 KEY = "JobFlow x/f"
 
@@ -150,7 +152,6 @@ async def test_rounds_are_repeated_and_end_with_the_first_that_does_not_answer()
         assert (len(prober), prober.answers(KEY)) == (0, {})
 
 
-@pytest.mark.real_time
 async def test_a_round_that_takes_too_long_does_not_hold() -> None:
     async with listening(saying(b"HTTP/1.1 200 OK\r\n\r\n")) as port, probing(at_once=1, round_seconds=0.0) as prober:
         first, second = ask(port, pod="p0"), ask(port, pod="p1")
