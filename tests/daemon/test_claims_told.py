@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support import volumes
 from tests.support.claiming import cluster_with
 from tests.support.explanations import Asking
@@ -37,7 +35,6 @@ def messages(cluster: Cluster, name: str) -> set[str]:
     return {each["message"] for each in events if each["involvedObject"]["name"] == name}
 
 
-@pytest.mark.real_time
 async def test_a_volume_that_is_not_bound_in_time_is_told_everywhere(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)

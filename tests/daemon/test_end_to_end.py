@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import aiohttp
-import pytest
 
 from tests.support.fault_proxy import faulty
 from tests.support.running import (
@@ -152,7 +151,6 @@ async def test_what_was_decided_before_the_stop_is_still_carried_out() -> None:
         assert not daemon.dispatcher.busy
 
 
-@pytest.mark.real_time
 async def test_a_running_daemon_explains_itself_over_http() -> None:
     ports = {"listen_address": "127.0.0.1:0", "healthz_address": "127.0.0.1:0"}
     async with Cluster([node("n1", cpu="2")]) as cluster, scheduling(cluster.url, **ports) as daemon:

@@ -37,7 +37,6 @@ def shown(cluster: Cluster, name: str) -> str:
     return str((found["metadata"].get("annotations") or {}).get(ALLOCATED_HYPERNODE, ""))
 
 
-@pytest.mark.real_time
 async def test_the_rack_of_a_gang_is_told_everywhere() -> None:
     nodes = [node(name, cpu="4") for name in ("n1", "n2", "n3", "n4")]
     async with (

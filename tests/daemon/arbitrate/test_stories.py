@@ -60,7 +60,6 @@ async def test_a_second_namespace_gets_its_half_by_one_eviction(scheduler: str) 
         assert (runs(cluster), evicted(daemon)) == ({"one": 1, "two": 1}, {"one": 1})
 
 
-@pytest.mark.real_time
 async def test_pods_of_another_scheduler_are_shared_out_through_its_extender() -> None:
     async with (
         Cluster([machine("n1"), machine("n2")], settings=QUICK) as cluster,

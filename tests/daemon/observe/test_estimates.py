@@ -8,7 +8,6 @@ from typing import Any
 
 import aiohttp
 import msgspec
-import pytest
 
 from tests.support.running import Obj, gang, node, scheduling
 from tests.support.waiting import until
@@ -17,8 +16,6 @@ from vsched.explain.records import Estimate, Explanation
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.sim.cluster import Cluster
 from vsched.sim.controllers.pod_lifecycle import DURATION
-
-pytestmark = pytest.mark.real_time
 
 OPTIONS: dict[str, Any] = {"period_seconds": 0.05, "advise": False, "listen_address": "127.0.0.1:0"}
 STAMP_SECONDS = 1.0

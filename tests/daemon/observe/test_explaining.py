@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.support.explanations import Asking
 from tests.support.fault_proxy import faulty
 from tests.support.running import condition_of, gang, node, nodes_of, pod, podgroup, scheduling, status_of
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
-
-pytestmark = pytest.mark.real_time
 
 SECONDS = 60.0
 QUEUES = "scheduling.volcano.sh/queues"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.asking import ask
 from tests.support.running import node
 from tests.support.serving import serving
@@ -13,8 +11,6 @@ from vsched.controllers.vcjobs import words as vcjobs_words
 from vsched.framework.words import jobs as jobs_words
 from vsched.sim.cluster import Cluster
 from vsched.web.words import answers
-
-pytestmark = pytest.mark.real_time
 
 WAITING = {
     "a plugin that does not exist": (

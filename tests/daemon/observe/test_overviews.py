@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
 from aiohttp import web
 
 from tests.support.asking import ask
@@ -27,8 +26,6 @@ from vsched.sim.cluster import Cluster
 from vsched.web.findings import Findings
 from vsched.web.overview.document import Overview
 from vsched.web.overview.feed import OverviewFeed
-
-pytestmark = pytest.mark.real_time
 
 HERE = {"listen_address": "127.0.0.1:0"}
 TOKEN = "a-token-of-sixteen-letters"

@@ -44,8 +44,6 @@ from vsched.sim.cluster import Cluster
 from vsched.web.pages.recording import Whose, policy_of, replay
 from vsched.web.words import answers as words
 
-pytestmark = pytest.mark.real_time
-
 TLS = {"tls_cert_file": CERTIFICATES / "server.pem", "tls_key_file": CERTIFICATES / "server.key"}
 
 

@@ -190,6 +190,37 @@ async def connected(loop: BottleLoop) -> tuple[asyncio.Transport, Kept, Kept]:
     return transport, client, made[0]
 
 
+def test_what_is_sent_before_a_connection_is_accepted_is_there_afterwards() -> None:
+    async def main(loop: BottleLoop) -> tuple[bytes, bytes]:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            accepting = loop.create_task(loop.sock_accept(listening))
+            await asyncio.sleep(0)
+            transport, client = await loop.create_connection(Kept, *listening.getsockname())
+            transport.write(b"early")
+            found, _ = await accepting
+            await asyncio.sleep(0.01)
+            _, server = await loop.connect_accepted_socket(Kept, found)
+            await asyncio.sleep(0.01)
+            server.transport.write(b"answer")
+            await asyncio.sleep(0.01)
+            return server.data, client.data
+
+    assert in_a_bottle(main) == (b"early", b"answer")
+
+
+def test_who_listens_no_more_refuses_connections() -> None:
+    async def main(loop: BottleLoop) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            accepting = loop.create_task(loop.sock_accept(listening))
+            await asyncio.sleep(0)
+            accepting.cancel()
+            await asyncio.sleep(0)
+            with pytest.raises(ConnectionRefusedError):
+                await loop.create_connection(Kept, *listening.getsockname())
+
+    in_a_bottle(main)
+
+
 def test_a_day_passes_at_once() -> None:
     async def main(loop: BottleLoop) -> float:
         await asyncio.sleep(86_400.0)

@@ -13,15 +13,17 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from contextvars import Context, copy_context
+from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
 from vsched.errors import VschedError
 from vsched.lab.soak.bottle import words
-from vsched.lab.soak.bottle.network import Network
+from vsched.lab.soak.bottle.network import Accepted, Arriving, Network
 from vsched.lab.soak.bottle.processes import process_in, takes
 
 T = TypeVar("T")
+BACKLOG = 4_096
 TURN_SECONDS = 1e-6
 """What each turn of the loop takes: who waits for a moment that is a rounding away would wait for ever otherwise."""
 
@@ -77,6 +79,8 @@ class BottleLoop(asyncio.BaseEventLoop):
         self._now = 0.0
         self._selector = _NoSelector(self._move)
         self._connecting: dict[socket.socket, tuple[str, int]] = {}
+        self._accepting: dict[tuple[str, int], asyncio.Queue[Accepted]] = {}
+        """Connections that wait to be accepted, by the address where somebody listens."""
         self.set_exception_handler(self._failed)
         self.failures: list[dict[str, Any]] = []
         """What went wrong in steps that nobody waits for."""
@@ -133,8 +137,25 @@ class BottleLoop(asyncio.BaseEventLoop):
     ) -> Any:
         if sock is not None:  # its address is what counts
             host, port = sock.getsockname()
-            sock.close()
-        return self.network.listen(protocol_factory, host, port, copy_context())
+        return self.network.listen(protocol_factory, host, port, copy_context(), sock)
+
+    async def sock_accept(self, sock: socket.socket) -> Any:
+        """The next connection at the address of a socket: what ``connect_accepted_socket`` takes."""
+        host, port = address = sock.getsockname()[:2]
+        backlog = self._accepting.get(address)
+        if backlog is None:
+            backlog = self._accepting[address] = asyncio.Queue(BACKLOG)
+            self.network.listen(partial(Arriving, backlog), host, port, copy_context())
+        try:
+            return await backlog.get(), address
+        except asyncio.CancelledError:  # nobody listens there any more
+            self.network.listening.pop(address, None)
+            del self._accepting[address]
+            raise
+
+    async def connect_accepted_socket(self, protocol_factory: Any, sock: Any, **_: Any) -> Any:
+        protocol = protocol_factory()
+        return sock.begin(protocol), protocol
 
     async def sock_connect(self, sock: socket.socket, address: Any) -> None:
         await self.network.reach(address[0], address[1])

@@ -13,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from random import Random
-from socket import AF_UNSPEC
+from socket import AF_UNSPEC, socket
 from typing import Any, NamedTuple, Protocol
 
 from vsched.handlers import Handlers
@@ -51,8 +51,8 @@ class Listening(NamedTuple):
 class Server:
     """A listening server, as asyncio returns it."""
 
-    def __init__(self, network: Network, address: tuple[str, int]) -> None:
-        self._network, self._address = network, address
+    def __init__(self, network: Network, address: tuple[str, int], sock: socket | None) -> None:
+        self._network, self._address, self._sock = network, address, sock
 
     @property
     def sockets(self) -> tuple[Server, ...]:
@@ -67,6 +67,8 @@ class Server:
 
     def close(self) -> None:
         self._network.listening.pop(self._address, None)
+        if self._sock is not None:
+            self._sock.close()
 
     async def wait_closed(self) -> None:
         """Nothing to wait for."""
@@ -117,15 +119,20 @@ class Network:
         return source is not None and to is not None and self._cut[source.name, to.name] > 0
 
     def listen(
-        self, factory: Callable[[], asyncio.Protocol], host: str | None, port: int | None, context: Context
+        self,
+        factory: Callable[[], asyncio.Protocol],
+        host: str | None,
+        port: int | None,
+        context: Context,
+        sock: socket | None = None,
     ) -> Server:
-        """Listen at an address; port 0 is any that is free."""
+        """Listen at an address; port 0 is any that is free. A socket of the machine keeps its port from others."""
         address = (host or "127.0.0.1", port or self._ports.popleft())
         found = self.listening.get(address)
         if found is not None and (found.process is None or found.process.alive):
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
         self.listening[address] = Listening(factory, context, current())
-        return Server(self, address)
+        return Server(self, address, sock)
 
     async def reach(self, host: str, port: int) -> None:
         """Wait until an address answers; raises ConnectionRefusedError where nobody listens."""
@@ -163,6 +170,36 @@ class _NoSocket:
 
     def setsockopt(self, *_: object) -> None:
         """Nothing to set."""
+
+
+class Accepted(_NoSocket):
+    """A connection that a server has accepted, and gives a protocol later."""
+
+    def __init__(self, end: End) -> None:
+        self._end = end
+
+    def begin(self, protocol: asyncio.Protocol) -> End:
+        """From now on the protocol has it."""
+        end = self._end
+        end.set_protocol(protocol)
+        protocol.connection_made(end)
+        if end.is_closing():  # the other side has gone meanwhile
+            protocol.connection_lost(None)
+        else:
+            end.resume_reading()
+        return end
+
+
+class Arriving(asyncio.Protocol):
+    """Puts a connection into a queue, with all that is sent, until somebody accepts it."""
+
+    def __init__(self, backlog: asyncio.Queue[Accepted]) -> None:
+        self._backlog = backlog
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, End)
+        transport.pause_reading()
+        self._backlog.put_nowait(Accepted(transport))
 
 
 class End(asyncio.Transport):
