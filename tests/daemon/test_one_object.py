@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ import pytest
 
 from tests.support import oversized as big
 from tests.support.asking import ask
+from tests.support.kubectl import KUBECTL
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"
-KUBECTL = shutil.which("kubectl") or ""
 pytestmark = pytest.mark.kubectl
 Obj = dict[str, Any]
 Kubectl = Callable[..., Awaitable[str]]

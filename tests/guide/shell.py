@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,6 @@ from click.testing import CliRunner
 from tests.guide.conftest import Guided
 from vsched.cli import cli, main
 
-KUBECTL = shutil.which("kubectl") or ""
 KUBECONFIG = "vsched.kubeconfig"
 """What the guide calls the kubeconfig of the embedded cluster."""
 _SEPARATORS = {"&&", "||", ";", "(", ")", "<(", "&"}

@@ -14,7 +14,8 @@ import yaml
 
 from tests.guide.conftest import Guided
 from tests.guide.examples import FILES
-from tests.guide.shell import KUBECTL, Command, command_of, commands, every_command, parse, run
+from tests.guide.shell import Command, command_of, commands, every_command, parse, run
+from tests.support.kubectl import KUBECTL
 from tests.support.pages import TOP, Block, Page, blocks, page, pages, rows, words_in
 from tests.support.waiting import until_now
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import sys
 from pathlib import Path
 
 from vsched.sim.cluster import Cluster
-
-KUBECTL = shutil.which("kubectl") or ""
 
 
 async def shell(cluster: Cluster, folder: Path, command: str, seconds: float = 60.0) -> str:

@@ -21,11 +21,12 @@ from tests.daemon.making import GROUP, WISH, Making
 from tests.daemon.situations import PLAIN, SITUATIONS, Stuck
 from tests.daemon.situations_more import MORE
 from tests.support.contents import KINDS, contents, kept_but_for
+from tests.support.kubectl import KUBECTL
 from tests.support.lessening import a_notch_less
 from tests.support.plans import manifests, reading
 from tests.support.running import PODGROUPS, digested, queue_status, scheduling, status_of
 from tests.support.sharing import RULES, consumer, rounds
-from tests.support.shell import KUBECTL, shell
+from tests.support.shell import shell
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.explain.records import Change, Explanation, Whereabouts

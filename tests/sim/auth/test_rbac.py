@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.sim.api_client import PODS, Api, Obj, Reply, pod
 from tests.support.examples import examples
+from tests.support.kubectl import KUBECTL
 from vsched.errors import Unavailable
 from vsched.kube.auth.config import load_connection
 from vsched.kube.auth.connection import Connection
@@ -41,7 +41,6 @@ AUTHENTICATION = "/apis/authentication.k8s.io/v1"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 SCHEDULER = "system:serviceaccount:default:scheduler"
 LOCKED = ClusterSettings(None, "rbac")
-KUBECTL = shutil.which("kubectl") or ""
 
 
 class Locked:
