@@ -24,6 +24,7 @@ from vsched.lab.soak.bottle.processes import process_in, takes
 
 T = TypeVar("T")
 BACKLOG = 4_096
+"""So many connections to a socket may wait to be accepted."""
 TURN_SECONDS = 1e-6
 """What each turn of the loop takes: who waits for a moment that is a rounding away would wait for ever otherwise."""
 
@@ -42,7 +43,7 @@ class _Step(asyncio.Handle):
             super()._run()
 
 
-class _TimedStep(asyncio.TimerHandle):
+class TimedStep(asyncio.TimerHandle):
     """The same at a time."""
 
     __slots__ = ()
@@ -111,10 +112,13 @@ class BottleLoop(asyncio.BaseEventLoop):
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        handle = _TimedStep(when, callback, args, self, context)
+        handle = self._timed(when, callback, args, context)
         heapq.heappush(self._scheduled, handle)
         handle._scheduled = True  # type: ignore[attr-defined]
         return handle
+
+    def _timed(self, when: float, callback: Any, args: Any, context: Context | None) -> asyncio.TimerHandle:
+        return TimedStep(when, callback, args, self, context)
 
     def _process_events(self, event_list: object) -> None:
         """There are no files to read from."""

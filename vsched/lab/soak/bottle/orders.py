@@ -9,7 +9,6 @@ at different processes commute (partial-order reduction, with vector clocks).
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,9 +19,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from vsched.errors import BadInput
 from vsched.lab.soak.bottle import words
-from vsched.lab.soak.bottle.loop import BottleLoop, NothingMore
+from vsched.lab.soak.bottle.loop import BottleLoop, NothingMore, TimedStep
 from vsched.lab.soak.bottle.network import End, Network
-from vsched.lab.soak.bottle.processes import Process, current, process_of, takes
+from vsched.lab.soak.bottle.processes import Process, current, process_of
 
 OVERTAKEN, LATE = "overtaken", "late"
 """The next arrival at the process from elsewhere comes first; or whatever happens within ``late_seconds`` does."""
@@ -73,7 +72,7 @@ class SteadyNetwork(Network):
         return DELAY_SECONDS + self._sent * TIE_SECONDS
 
 
-class _Thing(asyncio.TimerHandle):
+class _Thing(TimedStep):
     """Something that will happen to a process: an arrival on a channel, or a timer."""
 
     __slots__ = ("cause", "channel", "to")
@@ -86,12 +85,8 @@ class _Thing(asyncio.TimerHandle):
         if isinstance(owner, End):
             self.channel = owner if callback.__name__ == "_arrive" else owner.peer
         process = process_of(self) if self.channel is None else self.channel.peer.process
-        self.to = "" if process is None else process.name
+        self.to = _name(process)
         self.cause: VectorClock = {}
-
-    def _run(self) -> None:
-        if takes(self):
-            super()._run()
 
     def moved(self, when: float) -> None:
         """Have it happen at another time."""
@@ -138,14 +133,9 @@ class OrderedLoop(BottleLoop):
 
     # -- what happens next
 
-    def call_at(  # type: ignore[override]
-        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> asyncio.TimerHandle:
+    def _timed(self, when: float, callback: Any, args: Any, context: Context | None) -> _Thing:
         thing = _Thing(when, callback, args, self, context)
-        process = current()
-        thing.cause = dict(self._clocks["" if process is None else process.name])
-        heapq.heappush(self._scheduled, thing)
-        thing._scheduled = True  # type: ignore[attr-defined]
+        thing.cause = dict(self._clocks[_name(current())])
         return thing
 
     def _run_once(self) -> None:
@@ -212,8 +202,7 @@ class OrderedLoop(BottleLoop):
         self._steps[thing.to].append(_Step(thing, self._now, point))
 
     def _writing(self, channel: End, data: bytes) -> None:
-        process = channel.process
-        self._written[channel] = dict(self._clocks["" if process is None else process.name])
+        self._written[channel] = dict(self._clocks[_name(channel.process)])
         if not self.is_open:
             return
         possible = self.strokes(channel, data)

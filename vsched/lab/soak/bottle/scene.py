@@ -20,6 +20,7 @@ from vsched.lab.soak import words as soak_words
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.faults import SERVER
+from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS
 from vsched.lab.soak.bottle.network import End
 from vsched.lab.soak.bottle.orders import Deviation, Order, OrderedLoop, as_text
 from vsched.lab.soak.bottle.processes import Process
@@ -31,6 +32,7 @@ from vsched.settings.settings import Settings
 from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
+from vsched.sim.fleet.sample_gangs import GROUP_NAME
 from vsched.writes.status.podgroups import JobStatusSettings
 from vsched.writes.status.pods import PodConditionSettings
 from vsched.writes.writeback import WritebackSettings
@@ -38,7 +40,6 @@ from vsched.writes.writeback import WritebackSettings
 KILL, STOP = "kill", "stop"
 """A daemon is killed, or told to stop, just before it writes; what it has sent arrives."""
 PODS, CLAIMS, DISKS = "pods", "resource.k8s.io/resourceclaims", "persistentvolumeclaims"
-GROUPS = "scheduling.volcano.sh/podgroups"
 WRITES = (b"POST ", b"PUT ", b"PATCH ", b"DELETE ")
 LOOK_SECONDS = 0.1
 QUIET_SECONDS = 2.5
@@ -240,7 +241,7 @@ class SceneRun(Bottle):
         yield from unsettled()
         pods = self.client.list(PODS)
         yield from for_nobody(pods, self.client.list(CLAIMS))
-        yield from _partial(pods, self.client.list(GROUPS))
+        yield from _partial(pods, self.client.list(PODGROUPS))
 
     # -- what users do
 
@@ -345,4 +346,4 @@ def _partial(pods: Sequence[Obj], groups: Sequence[Obj]) -> Iterator[str]:
 
 def _group_of(pod: Obj) -> str:
     annotations: Mapping[str, str] = pod["metadata"].get("annotations") or {}
-    return annotations.get("scheduling.k8s.io/group-name", "")
+    return annotations.get(GROUP_NAME, "")

@@ -15,7 +15,8 @@ from vsched.kube.lease.record import LeaseSettings
 from vsched.lab.claiming import fixtures, with_claims
 from vsched.lab.sender import Obj
 from vsched.lab.soak.bottle import words
-from vsched.lab.soak.bottle.scene import CLAIMS, DISKS, GROUPS, KILL, PODS, STOP, Scene, SceneDaemon, SceneRun
+from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS
+from vsched.lab.soak.bottle.scene import CLAIMS, DISKS, KILL, PODS, STOP, Scene, SceneDaemon, SceneRun
 from vsched.model.nodes.groups import GROUP
 from vsched.model.pods.cooperation import COOPERATIVE_EVICTION, READY
 
@@ -110,7 +111,7 @@ class ClaimsScene(Scene):
         await stage.at_rest(lambda: () if len(stage.placed("g-")) == 2 else (words.waits("g"),))
         for number in range(2):
             stage.delete(PODS, f"g-{number}")
-        stage.delete(GROUPS, "g")
+        stage.delete(PODGROUPS, "g")
 
     def unsettled(self, stage: SceneRun) -> Iterator[str]:
         for resource in (PODS, CLAIMS, DISKS):
@@ -265,7 +266,7 @@ class ProvisioningScene(Scene):
         await stage.until(lambda: bool(stage.client.list("nodes")), 5.0)
         for number in range(2):
             stage.delete(PODS, f"a-{number}")
-        stage.delete(GROUPS, "a")
+        stage.delete(PODGROUPS, "a")
         await asyncio.sleep(0.02)
         stage.create(*gang("b", 2))
 
