@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from tests.support.owners import queue
 from tests.support.running import PODGROUPS, node, pod, podgroup, reasons_of, scheduling, sessions
 from tests.support.vcjob_cluster import on, phase, status, task, vcjob
 from tests.support.waiting import until
+from vsched import clock
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
@@ -84,7 +84,7 @@ async def test_a_loop_is_counted_told_and_recorded_and_ends() -> None:
         await until(lambda: total(daemon, "vsched_eviction_loops_total", action="reclaim") == 1)
         await until(lambda: all("EvictionLoop" in reasons_of(cluster, name) for name in ("ja", "jb")))
         await until(lambda: total(daemon, "vsched_recordings_total", reason="eviction-loop") == 1)
-        snapshot = daemon.mirror.snapshot(time.time())
+        snapshot = daemon.mirror.snapshot(clock.now())
         assert {key: job.spec.barred for key, job in snapshot.jobs.items()} == {
             "default/ja": ("default/jb",),
             "default/jb": ("default/ja",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tests.support.running import OFTEN_SEEN, gang, node, nodes_of, scheduling
 from tests.support.waiting import until
+from vsched import clock
 from vsched.daemon.app import Daemon
 from vsched.sim.cluster import Cluster
 
@@ -58,7 +58,7 @@ async def planned_starts(directory: Path) -> AsyncIterator[Starting]:
             await until(lambda: has_start(daemon, "default/big"))
             # Times of objects are whole seconds: what begins in the second of the gang's creation is not later.
             created = created_at(cluster, "big")
-            await until(lambda: time.time() >= created + 1)
+            await until(lambda: clock.now() >= created + 1)
             submit(cluster, lasting("short", 1, "2", 5))
             await until(lambda: len(nodes_of(cluster, "short")) == 1)
             submit(cluster, lasting("late", 1, "1"))

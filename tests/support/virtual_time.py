@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from math import ceil
 from random import Random
 
 from vsched.clock import CLOCK
@@ -14,11 +15,11 @@ A_MOMENT = 1e-9
 
 
 class LoopClock:
-    """The time of a loop, which begins now."""
+    """The time of a loop, which begins with a second, so that what has whole seconds is the same in each run."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.monotonic = loop.time
-        self._began = time.time()
+        self._began = ceil(time.time())
 
     def now(self) -> float:
         return self._began + self.monotonic()

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 PATIENCE_SECONDS = 120.0
 """What takes a tenth of a second takes several on a machine that has much else to do."""
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 0.1
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 0.02
 
 
 def _pauses() -> Iterator[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tests.support.running import node, reasons_of, scheduling
 from tests.support.shell import shell
 from tests.support.vcjob_cluster import VCJOBS, phase, phases, task
 from tests.support.waiting import until
+from vsched.clock import utc_now
 from vsched.controllers.flows.controller import MakerSettings
 from vsched.controllers.flows.prober import ProbeSettings
 from vsched.sim.cluster import Cluster
@@ -65,12 +66,12 @@ async def test_a_flow_of_three_runs_one_after_the_other(tmp_path: Path) -> None:
 async def test_a_cron_job_makes_up_for_the_newest_run_it_missed_and_no_other(tmp_path: Path) -> None:
     async with Cluster([node("n1")]) as cluster, scheduling(cluster.url):
         await apply(cluster, tmp_path, "cronjob.yaml")
-        missed = datetime.now(UTC) - timedelta(minutes=10)
+        missed = utc_now() - timedelta(minutes=10)
         patch = json.dumps({"status": {"lastScheduleTime": missed.strftime("%Y-%m-%dT%H:%M:%SZ")}})
         await shell(cluster, tmp_path, f"kubectl patch cronvcjob report --subresource=status --type=merge -p '{patch}'")
         (name,) = await until(lambda: jobs(cluster))
         due = int(name.rpartition("-")[2]) * 60
-        assert 0 <= datetime.now(UTC).timestamp() - due < 120
+        assert 0 <= utc_now().timestamp() - due < 120
         await until(lambda: "lastSuccessfulTime" in status(cluster, CRONS, "report"))
         found = status(cluster, CRONS, "report")
         assert datetime.fromisoformat(found["lastScheduleTime"]).timestamp() >= due

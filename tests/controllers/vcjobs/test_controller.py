@@ -168,7 +168,7 @@ async def test_a_task_waits_for_those_that_it_depends_on() -> None:
 
 
 async def test_a_finished_job_is_deleted_when_its_time_is_over() -> None:
-    made = vcjob("train", task("worker", 1, "50ms"), ttlSecondsAfterFinished=1)
+    made = vcjob("train", task("worker", 1, "50ms"), ttlSecondsAfterFinished=2)  # it ended up to a second later
     async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
         await until(lambda: phase(cluster, "train") == "Completed")
         await until(lambda: not job(cluster, "train"))

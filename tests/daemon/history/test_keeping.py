@@ -6,7 +6,6 @@ import asyncio
 import base64
 import signal
 import sys
-import time
 from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from tests.support.fault_proxy import FaultProxy, faulty
 from tests.support.replicas import pair
 from tests.support.running import Obj, gang, node, nodes_of, scheduling, sessions
 from tests.support.waiting import until
+from vsched import clock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.words import log as words
@@ -75,7 +75,7 @@ def put(cluster: Cluster, history: UsageHistory | None, body: bytes | None = Non
 
 def of_yesterday(since: float = 30 * HOUR_SECONDS, at: float = 20 * HOUR_SECONDS) -> UsageHistory:
     """A history that was begun and ended so many seconds ago."""
-    book, now = HistoryBook(), time.time()
+    book, now = HistoryBook(), clock.now()
     book.advance(now - since)
     book.see(ResourceAxis(), {CPU: 4000}, {TEAM: {CPU: 1000}, Holder("default", "other", "ann"): {CPU: 500}})
     book.advance(now - at)
@@ -92,7 +92,7 @@ async def test_what_was_used_survives_a_restart() -> None:
             cluster.apply(gang("g", 2))
             await until(lambda: counted(daemon) > 300)
             since = daemon.mirror.history.publish().since
-        assert daemon.mirror.history.publish().at == pytest.approx(time.time(), abs=60)
+        assert daemon.mirror.history.publish().at == pytest.approx(clock.now(), abs=60)
         assert used(stored(cluster)) >= counted(daemon) * 0.999
         about = cluster.client.get("configmaps", PLACE, NAME)
         assert about is not None
@@ -161,7 +161,7 @@ async def test_with_kill_9_no_more_than_a_period_is_lost(tmp_path: Path) -> None
             await process.wait()
         last = stored(cluster)
         assert last is not None
-        assert time.time() - last.at < 30.0, "a machine that has much else to do writes late"
+        assert clock.now() - last.at < 30.0, "a machine that has much else to do writes late"
         async with scheduling(cluster.url, **SELDOM) as daemon:
             await sessions(daemon, 1)
             assert counted(daemon) >= used(last) * 0.999
@@ -193,7 +193,7 @@ async def test_after_kill_9_the_week_of_shares_has_what_was_held_by_the_hour(tmp
             week = share_series(daemon.telemetry.shares, WEEK, WEEK.steps, "default")
         queue = week.queues[0]
         assert 29 * 6 <= sum(week.hourly) <= 30 * 6 + 1
-        assert week.begins == pytest.approx(time.time() - 30 * HOUR_SECONDS, abs=1200)
+        assert week.begins == pytest.approx(clock.now() - 30 * HOUR_SECONDS, abs=1200)
         marked = [at for at, hourly in enumerate(week.hourly) if hourly]
         assert {queue.held[at] for at in marked[:-6]} == {0.375}, "1,500 of 4,000 millicores, before the gang came"
         assert {queue.deserved[at] for at in marked} == {queue.waiting[at] for at in marked} == {None}
@@ -212,7 +212,7 @@ async def test_a_broken_history_is_replaced_by_a_new_one(spoil: Callable[[Cluste
     async with Cluster([node("n1")]) as cluster:
         spoil(cluster)
         with capture_logs() as lines:
-            began = time.time()
+            began = clock.now()
             async with scheduling(cluster.url, **OFTEN) as daemon:
                 cluster.apply(gang("g", 2))
                 await until(lambda: len(nodes_of(cluster)) == 2)
@@ -316,7 +316,7 @@ async def test_what_another_process_wrote_meanwhile_and_is_younger_is_replaced_a
         with capture_logs() as lines:
             async with writing(cluster) as daemon:
                 since = daemon.mirror.history.publish().since
-                younger = replace(of_yesterday(at=0.0), since=time.time() + 5)
+                younger = replace(of_yesterday(at=0.0), since=clock.now() + 5)
                 put(cluster, younger, writer="another")
                 await until(lambda: (stored(cluster) or younger).since == since)
         assert told(lines, words.HISTORY_OF_ANOTHER)[0]["writer"] == "another"
@@ -338,7 +338,7 @@ async def test_a_daemon_that_does_not_lead_writes_nothing() -> None:
         options = Options(leader_elect=True, listen_address="", healthz_address="")
         keeper = Daemon(options, client, REGISTRY).history
         assert keeper is not None
-        keeper.book.restore(of_yesterday(), time.time())
+        keeper.book.restore(of_yesterday(), clock.now())
         assert not await keeper.write()
         assert stored(cluster) is None
 

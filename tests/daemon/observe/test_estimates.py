@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ import msgspec
 
 from tests.support.running import Obj, gang, node, scheduling
 from tests.support.waiting import until
+from vsched import clock
 from vsched.daemon.app import Daemon
 from vsched.explain.records import Estimate, Explanation
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
@@ -89,7 +89,7 @@ async def test_how_long_work_takes_is_learnt_from_what_has_finished() -> None:
         await until(lambda: all(phases(cluster, f"run-{at}") == ["Running"] * 2 for at in (3, 4, 6)))
         cluster.apply(taking("after", 1, says=True))
         await until(lambda: waits(daemon, "after"))
-        asked = time.time()
+        asked = clock.now()
         found = await estimated(daemon, "after")
         assert found is not None
         assert found.earliest is not None
