@@ -93,9 +93,9 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """With ``-n auto``, more than there are cores: half of their time, tests wait for daemons, children and timers."""
+    """With ``-n auto``, more than there are cores: some tests wait for sockets, children and timers."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return 3 * cores
+    return 2 * cores
 
 
 ON_VIRTUAL_TIME = ("collectors", "controllers", "daemon", "sim", "writes")
