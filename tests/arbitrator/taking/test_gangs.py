@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.arbitrator.taking.rounds import consumer, decided, gone
@@ -123,7 +123,19 @@ def worlds(draw: st.DrawFn) -> World:
     return World(nodes, running, draw(st.lists(pod, min_size=2, max_size=4)))
 
 
+ONE_NODE = World([(4, "a"), (2, "b")], [(0, 3), (0, 1)], [(2, "a"), (2, "a")])
+"""The larger pod alone makes room for one of the gang; then the smaller one may not leave any more."""
+OTHERS_FIRST = World(
+    [(5, "a"), (5, "a"), (4, "b"), (3, "a")],
+    [(2, 1), (0, 1), (0, 1), (2, 1), (0, 2), (1, 3), (3, 2)],
+    [(1, ""), (1, ""), (3, "a"), (3, "")],
+)
+"""Two pods that are enough by amounts may not leave together, nor any more with them."""
+
+
 @settings(deadline=None, max_examples=examples(60))
+@example(ONE_NODE)
+@example(OTHERS_FIRST)
 @given(worlds())
 def test_the_fewest_leave_wherever_some_make_room(world: World) -> None:
     if world.asked <= sum(cpu for cpu, _ in world.nodes):

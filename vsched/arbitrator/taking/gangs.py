@@ -8,7 +8,7 @@ places for the pods.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -138,17 +138,18 @@ class GangRoom:
             out |= refused
         else:
             return
-        if is_whole:
+        if is_whole and self._may_leave([*gone, *chosen]):
             self._try([*gone, *chosen])
         if len(gone) + max(1, plan.pods) >= self._fewest:
             return
         if not chosen:
             chosen = [at for _, open_there, _ in offers for at in open_there if search.may_go(at, self._tasks[0])]
         if chosen:
-            mark = search.mark()
-            search.evict(chosen[0], self._tasks[0])
-            self._explore(out)
-            search.undo_to(mark)
+            if self._may_leave([*gone, chosen[0]]):
+                mark = search.mark()
+                search.evict(chosen[0], self._tasks[0])
+                self._explore(out)
+                search.undo_to(mark)
             self._explore(out | {self._class(chosen[0])})
 
     def _offers(self, out: Classes) -> Iterator[tuple[int, list[int], Offer]]:
@@ -173,24 +174,50 @@ class GangRoom:
         if key in self._tried:
             return
         self._tried.add(key)
-        search, gone = self._search, self._search.positions_since(self._mark)
+        gone = self._search.positions_since(self._mark)
         self._start_over()
-        for position in positions:
-            if self._victims.left[position]:
-                search.evict(position, self._tasks[0])
+        self._evict(positions)
         rows = self._placed_in_any_way()
         self._start_over()
-        for order, among in self._orders(rows, positions) if rows is not None else ():
-            found = self._by_all_rules(order, among)
-            leave = len(search.positions_since(self._mark))
+        for placed in (self._one_by_one, self._all_at_once):
+            found = None if rows is None else placed(rows, positions)
             self._start_over()
             if found is not None:
+                leave = sum(len(self._victims.unit(at)) for one in found for at in one.victims)
                 if leave < self._fewest:
                     self._best, self._fewest = found, leave
                 break
-        for position in gone:
+        self._evict(gone)
+
+    def _may_leave(self, positions: Sequence[int]) -> bool:
+        """Whether all of these may leave, the largest last; nothing is changed."""
+        gone = self._search.positions_since(self._mark)
+        self._start_over()
+        found = self._left(positions) is not None
+        self._start_over()
+        self._evict(gone)
+        return found
+
+    def _left(self, positions: Sequence[int]) -> list[int] | None:
+        """Let these leave, the largest last; returns who was asked to, in order, None where one of them may not go.
+
+        The last one may take more than its namespace keeps beyond what it deserves.
+        """
+        asked: list[int] = []
+        for position in sorted(positions, key=self._size):
+            if not self._victims.left[position]:
+                continue  # it leaves with another one
+            is_useful = self._search.useful_for(self._columns)[position]
+            if not is_useful or not self._search.may_go(position, self._tasks[0]):
+                return None
+            self._search.evict(position, self._tasks[0])
+            asked.append(position)
+        return asked
+
+    def _evict(self, positions: Iterable[int]) -> None:
+        for position in positions:
             if self._victims.left[position]:
-                search.evict(position, self._tasks[0])
+                self._search.evict(position, self._tasks[0])
 
     def _start_over(self) -> None:
         self._search.undo_to(self._mark)
@@ -230,30 +257,10 @@ class GangRoom:
             self._trial.undo_to(mark)
             del rows[at]
 
-    def _orders(
-        self, rows: Sequence[int], positions: Sequence[int]
-    ) -> Iterator[tuple[list[tuple[Task, int]], list[int]]]:
-        """The orders in which to place pods, and of victims: as they are; then so that the largest leave last.
-
-        The last one may take more than its namespace keeps beyond what it deserves.
-        """
-        order = list(zip(self._tasks, rows, strict=True))
-        yield order, list(positions)
-        rising = sorted(positions, key=self._size)
-        largest = {int(self._victims.row[position]): self._size(position) for position in rising}
-        yield sorted(order, key=lambda one: (largest.get(one[1], 0.0), self._size_of(one[0]))), rising
-
-    def _size(self, position: int) -> float:
-        return self._size_of(self._victims.tasks[position])
-
-    def _size_of(self, task: Task) -> float:
-        """What a pod asks for, as the sum of its parts of the cluster."""
-        return sum(amount / max(1, self._totals[column]) for column, amount in task.shape.request)
-
-    def _by_all_rules(self, order: Sequence[tuple[Task, int]], among: Sequence[int]) -> list[PlacedPod] | None:
-        """Place the pods there, with victims among these alone; None where one of them may not go."""
+    def _one_by_one(self, rows: Sequence[int], among: Sequence[int]) -> list[PlacedPod] | None:
+        """Place the pods there, each with victims among these alone; None where one of them may not go."""
         found: list[PlacedPod] = []
-        for task, row in order:
+        for task, row in zip(self._tasks, rows, strict=True):
             leaving: Sequence[int] = ()
             if not self._trial.node_selection.fits_at(task, row):
                 here = [position for position in among if self._victims.row[position] == row]
@@ -264,3 +271,20 @@ class GangRoom:
             self._trial.reserve(task, row)
             found.append(PlacedPod(task, row, leaving))
         return found
+
+    def _all_at_once(self, rows: Sequence[int], positions: Sequence[int]) -> list[PlacedPod] | None:
+        """Place the pods there after all victims have left that are on these rows; None where one may not go."""
+        leaving = self._left([at for at in positions if self._victims.row[at] in rows])
+        found: list[PlacedPod] = []
+        for task, row in zip(self._tasks, rows, strict=True):
+            if leaving is None or not self._trial.node_selection.fits_at(task, row):
+                return None
+            self._trial.reserve(task, row)
+            is_first = row not in rows[: len(found)]
+            found.append(PlacedPod(task, row, [at for at in leaving if is_first and self._victims.row[at] == row]))
+        return found
+
+    def _size(self, position: int) -> float:
+        """What a victim asks for, as the sum of its parts of the cluster."""
+        request = self._victims.tasks[position].shape.request
+        return sum(amount / max(1, self._totals[column]) for column, amount in request)
