@@ -319,7 +319,7 @@ class Capacity(
         frame = self._accounts.frame
         if self._devices is not None or self._problems is not frame.problems:
             return None
-        return DividedBy(self._accounts.held_below(self._usage), frame)
+        return DividedBy(self._accounts.held_below(), frame)
 
     def _divided(self, queue: Queue, account: Account, problem: Refusal | None) -> QueueDivision:
         share, limit = account.share(self._usage), account.terms.limit

@@ -5,7 +5,7 @@ So some admitted jobs always wait, and freed resources are used at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from vsched.framework.nodes.why import shortages
 from vsched.framework.points.extension import JobEnqueueable, JobEnqueued, Plugin, SessionContext, Vote
 from vsched.framework.points.levers import ArgumentLever
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.kernels.differing import differing
+from vsched.kernels.differing import differing_keys
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, subtract
 from vsched.model.jobs.job import without_gated
 from vsched.model.queues.queue import Queue
@@ -45,24 +45,22 @@ class Promised(NamedTuple):
     """What is promised in all queues together, and what it was summed up from. Never changes."""
 
     queues: Mapping[str, Queue]
-    names: Sequence[str]
-    books: Sequence[QueueUsage | None]
-    """By name."""
+    books: Mapping[str, QueueUsage]
     together: Vector
 
 
 def promised_in(snapshot: Snapshot, before: Promised | None) -> Promised:
     """The sum; of queues that are promised what they were before, nothing is added up again."""
-    if before is None or before.queues is not snapshot.queues:
-        names = list(snapshot.queues)
-        before = Promised(snapshot.queues, names, [None] * len(names), {})
-    books = [*map(snapshot.books.get, before.names)]
+    queues, books = snapshot.queues, dict(snapshot.books)
+    if before is None or before.queues is not queues:
+        before = Promised(queues, {}, {})
     together = dict(before.together)
-    for at in differing(books, before.books):
-        now, then = books[at], before.books[at]
-        add(together, () if now is None else now.promised.items())
-        subtract(together, () if then is None else then.promised.items())
-    return before._replace(books=books, together=together)
+    for name in differing_keys(books, before.books):
+        if name in queues:
+            now, then = books.get(name), before.books.get(name)
+            add(together, () if now is None else now.promised.items())
+            subtract(together, () if then is None else then.promised.items())
+    return Promised(queues, books, together)
 
 
 class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):

@@ -122,17 +122,15 @@ def test_what_a_session_changes_is_its_own() -> None:
     sums = sums_of(snapshot, in_a_tree=True)
     before = figures(sums)
     accounts, usage = Accounts(sums), SessionUsage(snapshot)
-    assert accounts.held_as_found("low", usage) is sums.held["low"]
-    assert accounts.held_as_found("deep", usage) is snapshot.books["deep"].allocated
+    assert accounts.held_below()["low"] is sums.held["low"]
     usage.shift("deep", "ns", ((0, 4),), 1)
     for one in (accounts["deep"], *accounts["deep"].above):
         one.shift(((0, 4),), 1)
         one.admitted[0] += 1
     assert figures(sums) == before
     assert dict(accounts["low"].held(usage)) == {0: 9}
-    assert accounts.held_as_found("low", usage) is None
-    assert accounts.held_as_found("deep", usage) is None
-    assert accounts.held_as_found("other", usage) is not None
+    assert accounts.held_below()["low"] is not sums.held["low"]
+    assert accounts.held_below().keys() == sums.held.keys()
 
 
 def test_siblings_with_guarantees_are_known_by_the_queue_above_them() -> None:

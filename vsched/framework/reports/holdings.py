@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vsched.framework.points.extension import PastUse, QueueDivision
 from vsched.framework.session import Session
 from vsched.framework.words import jobs as words
-from vsched.kernels.differing import differing
+from vsched.kernels.differing import differing_keys
 from vsched.model.plan import NamespaceOutcome, QueueOutcome
 from vsched.model.queues.queue import Namespace, Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
@@ -32,11 +32,9 @@ class QueueReports(NamedTuple):
     """The outcomes of queues in the last cycle, and their inputs."""
 
     queues: Mapping[str, Queue]
-    names: Sequence[str]
-    """Sorted."""
-    usage: Sequence[QueueUsage | None]
-    """The usage of each, as the snapshot has it."""
-    inputs: Sequence[object] | None
+    usage: Mapping[str, QueueUsage]
+    """As the snapshot has it."""
+    inputs: Mapping[str, object] | None
     """The other inputs of the division of each; None where they are not known."""
     whole: object
     """The inputs of all of them."""
@@ -47,7 +45,7 @@ class QueueReports(NamedTuple):
     outcomes: dict[str, QueueOutcome]
 
 
-NO_REPORTS = QueueReports({}, (), (), None, None, {}, frozenset(), {})
+NO_REPORTS = QueueReports({}, {}, None, None, {}, frozenset(), {})
 
 
 def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
@@ -56,23 +54,22 @@ def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
     known = session.memo.take(QUEUES, QueueReports) or NO_REPORTS
     queues, by = snapshot.queues, session.plugins.divided_by()
     moved = {name for name in session.usage.moved_queues() if name in queues}
-    names = known.names if known.queues is queues else sorted(queues)
-    usage, inputs = [*map(snapshot.books.get, names)], None if by is None else [*map(by.by_queue.get, names)]
-    whole = None if by is None else by.whole
-    records, changed = known.records, iter(names)
+    usage, inputs, whole = dict(snapshot.books), None if by is None else by.by_queue, None if by is None else by.whole
+    records = known.records
     outcomes: dict[str, QueueOutcome] = {}
+    changed: Iterable[str] = sorted(queues)
     if known.queues is queues and known.whole is whole and inputs is not None and known.inputs is not None:
-        positions = {*differing(usage, known.usage), *differing(inputs, known.inputs)}
         outcomes = dict(known.outcomes)
-        changed = iter({names[at] for at in positions} | known.moved | moved)
+        others = *differing_keys(usage, known.usage), *differing_keys(inputs, known.inputs)
+        changed = queues.keys() & {*known.moved, *moved, *others}
     for name in changed:
         record = _queue_record(session, queues[name], records.pop(name, None))
         if name not in moved:  # else what it holds may still change in place
             records[name] = record
         outcomes[name] = record.outcome
-    if len(records) > len(names):
+    if len(records) > len(queues):
         records = {name: record for name, record in records.items() if name in queues}
-    session.memo.leave(QUEUES, QueueReports(queues, names, usage, inputs, whole, records, moved, outcomes))
+    session.memo.leave(QUEUES, QueueReports(queues, usage, inputs, whole, records, moved, outcomes))
     return outcomes
 
 
@@ -108,10 +105,8 @@ def _queue_record(session: Session, queue: Queue, known: QueueReport | None) -> 
 class NamespaceRecords(NamedTuple):
     """The outcomes of namespaces by the usage in the snapshot, and their inputs."""
 
-    pairs: list[tuple[str, str]]
-    """(queue, namespace), as the snapshot has them."""
-    shares: Sequence[Mapping[int, int]]
-    """What each pair holds."""
+    shares: Mapping[tuple[str, str], Mapping[int, int]]
+    """What each queue and namespace holds, as the snapshot has it."""
     namespaces: Mapping[str, Namespace]
     total: Sequence[int]
     outcomes: dict[str, NamespaceOutcome]
@@ -137,23 +132,21 @@ def namespace_outcomes(session: Session) -> dict[str, NamespaceOutcome]:
 def _as_found(snapshot: Snapshot, known: NamespaceRecords | None) -> NamespaceRecords:
     """The records by the snapshot; those of pairs that hold what they did are the same as before."""
     shares, namespaces, total = snapshot.shares, snapshot.namespaces, snapshot.total
-    pairs, held = list(shares), list(shares.values())
     if known is None or known.namespaces is not namespaces or known.total != total:
-        known = NamespaceRecords([], [], namespaces, total, {})
-    if known.pairs == pairs:
-        moved = differing(held, known.shares)
-        if not moved:
-            return known
-    else:
-        were = dict(zip(known.pairs, known.shares, strict=True))
-        moved = [at for at, pair in enumerate(pairs) if were.get(pair) is not held[at]]
+        known = NamespaceRecords({}, namespaces, total, {})
+    moved = differing_keys(shares, known.shares)
+    if not moved:
+        return known
     outcomes = dict(known.outcomes)
-    for at in moved:
-        queue, name = pairs[at]
-        outcomes[f"{queue}/{name}"] = _outcome(snapshot, queue, name, held[at])
-    if known.pairs != pairs:
-        outcomes = {f"{queue}/{name}": outcomes[f"{queue}/{name}"] for queue, name in sorted(pairs)}
-    return NamespaceRecords(pairs, held, namespaces, total, outcomes)
+    for queue, name in moved:
+        key, held = f"{queue}/{name}", shares.get((queue, name))
+        if held is None:
+            del outcomes[key]
+        else:
+            outcomes[key] = _outcome(snapshot, queue, name, held)
+    if outcomes.keys() - known.outcomes.keys():
+        outcomes = {f"{queue}/{name}": outcomes[f"{queue}/{name}"] for queue, name in sorted(shares)}
+    return NamespaceRecords(dict(shares), namespaces, total, outcomes)
 
 
 def _outcome(snapshot: Snapshot, queue: str, namespace: str, held: Mapping[int, int]) -> NamespaceOutcome:

@@ -14,6 +14,7 @@ from vsched.framework.ledger.pledges import SetAside
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.points.extension import SessionContext
 from vsched.framework.refusal import Refusal
+from vsched.kernels.differing import differing_keys
 from vsched.kernels.fairness import ratio
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, subtract
 from vsched.model.snapshot import QueueUsage, Snapshot
@@ -142,9 +143,7 @@ def sums_of(snapshot: Snapshot, *, in_a_tree: bool, before: Sums | None = None) 
     if before is None or not before.frame.holds_for(snapshot):
         frame = (tree_frame if in_a_tree else flat_frame)(snapshot)
         before = Sums(frame, {}, {name: {} for name in frame.inner}, {})
-    books = before.books
-    changed = [name for name, usage in snapshot.books.items() if books.get(name) is not usage]
-    changed += [name for name in books if name not in snapshot.books]
+    changed = differing_keys(snapshot.books, before.books)
     return _counted(before, snapshot.books, changed) if changed else before
 
 
@@ -220,26 +219,17 @@ class Accounts:
         beside = self._sums.frame.guaranteed.get(account.above[0].name if account.above else "", ())
         return ((name, guarantee) for name, guarantee in beside if name != account.name)
 
-    def held_as_found(self, name: str, usage: SessionUsage) -> Mapping[int, int] | None:
-        """What a queue and all below it hold; the same object while it is so, None where the session has changed it."""
-        base = self._sums.held.get(name)
-        if base is None:
-            return usage.queue(name) if usage.is_as_found(name) else None
-        made = self._made.get(name)
-        return base if made is None or made.subtree is base else None
-
     @property
     def frame(self) -> Frame:
         """The queues and the amounts in force."""
         return self._sums.frame
 
-    def held_below(self, usage: SessionUsage) -> Mapping[str, object]:
-        """By queue with children: what it and all below it hold, as found; an object of its own where the session has
-        changed that."""
-        found: dict[str, object] = {}
-        for name in self._sums.held:
-            held = self.held_as_found(name, usage)
-            found[name] = object() if held is None else held
+    def held_below(self) -> Mapping[str, object]:
+        """By queue with children: what it and all below it hold, the same object as long as it is so."""
+        found: dict[str, object] = dict(self._sums.held)
+        for name, account in self._made.items():
+            if name in found and account.subtree is not found[name]:
+                found[name] = object()  # may still change in place
         return found
 
     def admitted(self, account: Account, aside: SetAside | None) -> Vector:
