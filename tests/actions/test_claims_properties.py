@@ -7,10 +7,12 @@ from collections import Counter
 import msgspec
 from hypothesis import given, settings
 
+from tests.support import devices as d
 from tests.support import volumes as v
-from tests.support.claim_cases import POLICY, Case, cases
+from tests.support.claim_cases import POLICY, Case, cases, gpu, held
 from tests.support.examples import examples
 from tests.support.plans import NOW, mirror
+from tests.support.taking import kept
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.claims.devices import AllocatedDevice, DeviceClaim, DeviceId
@@ -146,3 +148,19 @@ def _choices(session: Session) -> dict[str, object]:
         room = session.node_selection.room(task)
         found[task.uid] = (choice, room.tasks, session.node_selection.explain(task).reasons)
     return found
+
+
+def test_pods_keep_the_devices_that_were_found_for_them_when_a_victim_leaves() -> None:
+    """Only one way serves both pods: the first gets unlike devices, so that two alike are left for the second."""
+    text = (
+        "class high 9\nnode n1 cpu=4\njob ns/run pods=1 cpu=1 on=n1 phase=Running\n"
+        "job ns/a class=high min=2\npods ns/a 1 cpu=0\npods ns/a 1 cpu=0\n"
+    )
+    first = d.resource_claim("a.0", d.request("gpu", 2))
+    alike = d.resource_claim("a.1", d.request("gpu", 2), constraints=[{"matchAttribute": f"{d.DRIVER}/model"}])
+    slices = d.resource_slice("n1", [gpu(0, 40), gpu(1, 40), gpu(2, 40), gpu(3, 80)])
+    objects = d.device_class(), slices, held("run.0", "n1", "gpu-0"), first, alike
+    claims = {pod: d.pod_claims(gpu=pod) for pod in ("run.0", "a.0", "a.1")}
+    _, report = Case(text, objects, claims).report()
+    assert [eviction.name for eviction in report.evictions] == ["run.0"]
+    assert kept(report) == {"a.0": "n1", "a.1": "n1"}

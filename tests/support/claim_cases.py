@@ -66,7 +66,7 @@ def cases(draw: st.DrawFn) -> Case:
         text += f"job ns/run{number} pods=1 cpu=1 on={node} phase=Running\n"
         if free[node]:
             name = f"run{number}.0"
-            objects.append(_held(name, node, free[node].pop(0)))
+            objects.append(held(name, node, free[node].pop(0)))
             claims[name] = d.pod_claims(gpu=name)
     shared = draw(st.booleans())
     for job in ("a", "b")[: draw(st.integers(1, 2))]:
@@ -96,7 +96,8 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(text, tuple(objects), claims)
 
 
-def _held(pod: str, node: str, device: str) -> Manifest:
+def held(pod: str, node: str, device: str) -> Manifest:
+    """The claim of a pod that runs with a device."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": f"ns/{pod}", "controller": True}
     results = [{"request": "gpu", "driver": d.DRIVER, "pool": node, "device": device}]
     status = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from vsched.framework.claims.claims import Wish
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.model.pods.task import Task
 
@@ -30,6 +31,8 @@ class AttemptSteps(NamedTuple):
 
     steps: Sequence[LedgerEntry]
     taken: Sequence[FreedRoom]
+    claims: Sequence[Wish]
+    """What the claims of the placed tasks were to get."""
 
     @property
     def victims(self) -> list[Task]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,14 @@ UNLIMITED_ON_A_NODE = 1 << 20
 """More tasks than a node can have."""
 NO_HANDLERS: Sequence[ClaimHandler] = ()
 _NOTHING_UNREAD: Mapping[str, str] = {}
+
+
+class Wish(NamedTuple):
+    """What a task is to get on a row, if it can; None: whatever comes first."""
+
+    task: Task
+    row: int
+    way: object
 
 
 class TaskClaims:
@@ -189,6 +198,8 @@ class Claims:
         """Equal values of ``_concerns`` are one object."""
         self._obstacles: dict[str, Refusal | None] = {}
         """By uid: what ``obstacle`` found; only evictions can change it."""
+        self._wishes: dict[str, Wish] = {}
+        """By uid."""
         self._last: TaskClaims | None = None
         """What ``of`` found last, if there was no step since."""
 
@@ -279,10 +290,15 @@ class Claims:
 
     def prefer(self, task: Task, row: int, way: object) -> None:
         """The task gets this on the row from now on, as long as it can be had; None: whatever comes first."""
+        self._wishes[task.uid] = Wish(task, row, way)
         handlers = self._concerned(task)
         mine = way if isinstance(way, tuple) else (None,) * len(handlers)
         for handler, one in zip(handlers, mine, strict=True):
             handler.prefer(task, row, one)
+
+    def wishes(self, tasks: Iterable[Task]) -> list[Wish]:
+        """What tasks with claims are to get at present."""
+        return [self._wishes.get(task.uid) or Wish(task, 0, None) for task in tasks if self.concerns(task)]
 
     # -- steps of the ledger ----------------------------------------------------------------------------------------
 
