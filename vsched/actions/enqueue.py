@@ -53,10 +53,12 @@ def enqueue(session: Session) -> None:
         else:
             known = late[Segment.again(job, plugins.job_key(job))] = answers.admitted
         turns.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
-    for segment in segments:
-        late |= {
-            Segment(span._replace(value=segment.waiting.value)): span.value for span in segment.passed if _is_late(span)
-        }
+    late |= {
+        Segment(span._replace(value=segment.waiting.value)): span.value
+        for segment in segments
+        for span in segment.passed
+        if _is_late(span)
+    }
     for _, segment, turns in JobTurns(ordering, queues, late):
         job, known = next_of(session, segment), None
         if late[segment] == answers.admitted or not refused(session, job, answers):

@@ -36,9 +36,11 @@ def to_place(session: Session, job: JobView) -> PendingTasks:
 
 def has_work(session: Session, job: JobView) -> bool:
     """Whether the job has tasks to place, and may be worked on in this cycle."""
-    if job.waiting_to_enter and "enqueue" not in session.policy.actions:
+    if job.waiting_to_enter:
+        if "enqueue" in session.policy.actions:
+            return False
         job.phase = Phase.INQUEUE
-    if job.waiting_to_enter or not job.job.pending:
+    if not job.job.pending:
         workable(session, job)
         return False
     shut = session.checks.shut(job)

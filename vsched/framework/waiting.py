@@ -142,7 +142,7 @@ class WaitingJobs:
     def put_back(self, segments: Iterable[Segment]) -> None:
         """Put back the spans of jobs that had no turns of their own, with the refusals that they got."""
         for segment in segments:
-            for span in (*segment.passed, segment.waiting):
+            for span in (*segment.passed, segment.waiting) if segment.is_shared else segment.passed:
                 if not isinstance(span.value, JobRefusals):
                     continue
                 if span.end - span.start == 1:
