@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test words reference check lint fix bench wheels binary image binary-test install clean
+.PHONY: help demo test bottle words reference check lint fix bench wheels binary image binary-test install clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -33,6 +33,10 @@ demo: $(STAMP) ## an embedded cluster, the daemon and gangs of several teams, li
 # Tests run in several processes and start hundreds more, and each would compile what it imports, were it not kept.
 test: $(COMPILED) ## all tests
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
+
+bottle: $(STAMP) ## daemons and a cluster on virtual time from SEEDS=20 seeds, with all that may go wrong
+	@$(BIN)/vsched soak --virtual --seeds $(or $(SEEDS),20) --seed $(or $(SEED),1) --minutes 1 --daemons 2 --nodes 8 \
+		--pods-per-minute 60 --faults config/bottle.yaml $(ARGS)
 
 words: $(STAMP) ## all sentences for people, with their places (ARGS: those that match)
 	@$(BIN)/python -m tests.support.sentences $(ARGS)

@@ -13,6 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,19 @@ import msgspec
 import orjson
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from tests.support.examples import seeds
 from vsched.cli import cli
 from vsched.daemon.app import Daemon
 from vsched.lab.soak import words
+from vsched.lab.soak.bottle import words as bottle_words
 from vsched.lab.soak.bottle.faults import BottleFaults
 from vsched.lab.soak.bottle.loop import BottleLoop, NothingMore
 from vsched.lab.soak.bottle.processes import EPOCH, Process
 from vsched.lab.soak.bottle.run import Bottle, BottleSettings
 from vsched.lab.soak.bottle.shrinking import shrunk
+from vsched.lab.soak.bottle.view import as_seeds_table
 from vsched.sim.api.fault_plan import read_plan
 
 FAULTS = read_plan(Path("config/bottle.yaml"), BottleFaults)
@@ -143,6 +147,29 @@ def test_the_command_stops_at_a_moment_and_writes_down_what_was_sent(tmp_path: P
     assert any(" daemon-1 info: cache synced" in line for line in lines)
     assert any("POST /api/v1/namespaces/soak-" in line for line in lines)
     assert max(float(line.split()[0]) for line in lines) <= 5.1
+
+
+def test_many_seeds_are_run_side_by_side_each_as_it_would_be_alone() -> None:
+    arguments = "soak --virtual --seeds 2 --seed 5 --minutes 0.1 --nodes 4 --pods-per-minute 60 --json"
+    done = CliRunner().invoke(cli, arguments.split(), catch_exceptions=False)
+    found = orjson.loads(done.stdout)
+    assert [one["seed"] for one in found] == [5, 6]
+    alone = Bottle(BottleSettings(seed=6, seconds=6.0, nodes=4)).run()
+    assert found[1]["digest"] == alone["digest"]
+    assert done.stderr.splitlines() == [bottle_words.seed_done(seed, 0) for seed in (5, 6)]
+
+
+def test_of_many_seeds_the_first_that_breaks_a_promise_is_told_with_its_command() -> None:
+    fine: dict[str, Any] = {"seconds": 60.0, "bound": 1, "starts": 1, "violations": {}, "told": {}, "first_at": None}
+    broken = fine | {"violations": {words.UNBOUND: 1}, "told": {words.UNBOUND: ["soak-1/work-3"]}, "first_at": 31.5}
+    results = [fine | {"seed": 1}, broken | {"seed": 2}, broken | {"seed": 3}]
+    console = Console(width=200, file=StringIO())
+    console.print(as_seeds_table(results, MINUTE, Path("config/bottle.yaml")))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert shown.count("soak-1/work-3") == 1
+    assert "--seed 2 --minutes 1" in shown
+    assert "--until 30.500s" in shown
+    assert "--seed 3" not in shown
 
 
 # -- loop, network, processes

@@ -210,6 +210,7 @@ def test_the_command_explores_a_scene_and_runs_one_order(tmp_path: Path) -> None
         ("--orders budget --virtual", words.no_effect("--virtual", words.WITH_ORDERS)),
         ("--orders budget --order 3:late --deviations 2", words.no_effect("--deviations", words.WITH_ORDER)),
         ("--order 3:late", words.no_effect("--order", words.OTHERWISE)),
+        ("--virtual --seeds 2 --shrink", words.no_effect("--shrink", words.WITH_SEEDS)),
         ("--virtual --keep logs", words.no_effect("--keep", words.WITH_VIRTUAL)),
         ("--hours 2", words.no_effect("--hours", words.OTHERWISE)),
         ("--orders all --order 3:late", words.ONE_SCENE),

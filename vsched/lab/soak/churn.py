@@ -22,10 +22,13 @@ REQUESTS = ((1, 50), (2, 30), (4, 20))
 """Cpus of a pod, with how many works of a hundred request them."""
 ALONE = 0.2
 """The part of the works that are single pods without a PodGroup."""
+URGENT = 0.1
+"""The part of the works that have the higher priority."""
 CANCELLED, CANCELLED_SECONDS = 0.04, 8.0
 """The part of the works that is deleted early, and within which time."""
 LASTS_SECONDS = (4.0, 40.0)
 QUEUES, NAMESPACES = ("soak-a", "soak-b"), ("soak-1", "soak-2", "soak-3")
+PRIORITY_CLASS = "soak-urgent"
 MEAN_CPUS = sum(cpus * share for cpus, share in REQUESTS) / 100
 MEAN_SECONDS = sum(LASTS_SECONDS) / 2
 
@@ -68,6 +71,8 @@ class SoakUsers(Submitter):
             await create(self._sender, {**queue, "spec": {"weight": weight}})
         for name in NAMESPACES:
             await create(self._sender, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        found: Obj = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1_000}
+        await create(self._sender, {**found, "metadata": {"name": PRIORITY_CLASS}})
 
     async def run(self, stop: asyncio.Event) -> None:
         """Create work until told to stop; returns once all that was begun is done."""
@@ -109,6 +114,8 @@ class SoakUsers(Submitter):
         else:
             size = draw.choices(list(SIZES), list(SIZES.values()))[0]
             objects = gang(name, namespace, queue, size, request, seconds)
+        for found in objects if draw.random() < URGENT else ():
+            found["spec"]["priorityClassName"] = PRIORITY_CLASS
         for found in objects if self._claims else ():
             if found["kind"] == "Pod":
                 with_claims(found)

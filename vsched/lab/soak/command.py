@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 import msgspec
@@ -26,12 +26,15 @@ from vsched.lab.soak.bottle.faults import BottleFaults
 from vsched.lab.soak.bottle.orders import parsed
 from vsched.lab.soak.bottle.run import Bottle, BottleSettings
 from vsched.lab.soak.bottle.scenes import SCENES
+from vsched.lab.soak.bottle.seeds import run_seeds
 from vsched.lab.soak.bottle.shrinking import shrunk
-from vsched.lab.soak.bottle.view import as_log, as_table, command_of
+from vsched.lab.soak.bottle.view import as_log, as_seeds_table, as_table, command_of
 from vsched.lab.soak.churn import Rate, cpus_used
 from vsched.lab.soak.kills import FOLLOWED_SECONDS, Killing
 from vsched.lab.soak.run import NODE_CPUS, SoakSettings, soak
 from vsched.lab.soak.view import as_table as soak_table
+from vsched.settings.installed import registry
+from vsched.settings.load import load_file
 from vsched.sim.api.fault_plan import read_faults, read_plan
 from vsched.together import run_fast
 
@@ -47,6 +50,8 @@ Examples:
   vsched soak --virtual --seed 7 --hours 24 --daemons 3 --nodes 8 --pods-per-minute 60 --faults config/bottle.yaml
   vsched soak --virtual --seed 7 --minutes 10 --until 31.5s --trace trace.log
   vsched soak --virtual --seed 7 --minutes 10 --faults config/bottle.yaml --shrink
+  vsched soak --virtual --seeds 100 --minutes 1 --daemons 2 --nodes 8 --pods-per-minute 60 --faults config/bottle.yaml
+  vsched soak --virtual --minutes 10 --nodes 2 --pods-per-minute 60 --policy config/policies/taking-back.yaml
   vsched soak --orders claims --deviations 2
   vsched soak --orders claims --order 17:late,40:kill --trace trace.log
 
@@ -66,7 +71,8 @@ ALL = "all"
 """All scenes."""
 BOTH = frozenset({"minutes", "nodes", "pods_per_minute", "seed", "faults", "daemons", "shards"})
 REAL = frozenset({"kill_every", "kills", "signal_name", "lease_seconds", "claims", "asked", "keep"})
-VIRTUAL = frozenset({"virtual", "hours", "until", "trace", "shrink", "verify"})
+VIRTUAL = frozenset({"virtual", "hours", "until", "trace", "shrink", "verify", "seeds", "policy"})
+OF_ONE_SEED = frozenset({"until", "trace", "shrink"})
 """The flags of each way to run."""
 FULLEST = 0.85
 """The part of the cluster that the work may use on average, so that there is always room."""
@@ -124,6 +130,8 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 @click.option("--until", type=Period(bounded=False), help="With --virtual: stop there, whatever is under way.")
 @click.option("--trace", type=click.File("w", lazy=True), help="With --virtual or --order: write down all of it.")
 @click.option("--shrink", is_flag=True, help="With --virtual: look for a smaller run in which the same goes wrong.")
+@click.option("--policy", type=click.Path(path_type=Path), help="With --virtual: the policy file of the daemons.")
+@click.option("--seeds", type=click.IntRange(1, 1_000_000), help="With --virtual: run so many, from --seed on.")
 @click.option("--verify", type=SHARE, default="100%", help="With --virtual: the share of sessions that are checked.")
 @click.option("--orders", type=click.Choice((*SCENES, ALL)), help="Run a scene in all orders of what happens in it.")
 @click.option(
@@ -151,6 +159,8 @@ def command(
     until: float | None,
     trace: TextIO | None,
     shrink: bool,
+    policy: Path | None,
+    seeds: int | None,
     verify: float,
     orders: str | None,
     deviations: int,
@@ -170,6 +180,10 @@ def command(
         raise BadInput(words.ONE_DECIDES)
     if virtual:
         _refuse_others(bottle_words.WITH_VIRTUAL, VIRTUAL | BOTH)
+        if seeds is not None:
+            _refuse_others(bottle_words.WITH_SEEDS, (VIRTUAL | BOTH) - OF_ONE_SEED)
+        if policy is not None:
+            load_file(policy, registry())
         found = BottleSettings(
             seed=seed,
             seconds=60.0 * minutes if hours is None else 3600.0 * hours,
@@ -178,11 +192,15 @@ def command(
             nodes=nodes,
             daemons=daemons or min(2, shards),
             shards=shards,
+            policy=policy,
             verify=verify,
             pods_per_minute=pods_per_minute,
             faults=BottleFaults() if faults is None else read_plan(faults, BottleFaults),
         )
-        _in_a_bottle(found, faults, trace, shrink=shrink, as_json=as_json)
+        if seeds is not None:
+            _in_bottles(found, seeds, faults, as_json=as_json)
+        else:
+            _in_a_bottle(found, faults, trace, shrink=shrink, as_json=as_json)
         return
     _refuse_others(bottle_words.OTHERWISE, REAL | BOTH)
     if kills is not None and kill_every is None:
@@ -252,6 +270,20 @@ def _broken(violations: Mapping[str, int]) -> None:
     if violations:
         broken = ", ".join(f"{count} x {promise}" for promise, count in violations.items())
         raise Unavailable(words.promises_broken(broken))
+
+
+def _in_bottles(settings: BottleSettings, count: int, faults: Path | None, *, as_json: bool) -> None:
+    """Run many seeds, and tell what went wrong with which."""
+
+    def told(result: Mapping[str, Any]) -> None:
+        click.echo(bottle_words.seed_done(result["seed"], sum(result["violations"].values())), err=True)
+
+    found = run_seeds(settings, count, told)
+    if as_json:
+        click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+    else:
+        Console().print(as_seeds_table(found, settings, faults))
+    _broken(sum((Counter(one["violations"]) for one in found), Counter[str]()))
 
 
 def _in_a_bottle(

@@ -4,32 +4,55 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
+from vsched.clock import Clock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
+from vsched.daemon.policy.reload import PolicyInForce
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.candidate import LeaseLost
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.processes import Process
 from vsched.lab.soak.outcomes import Violations
+from vsched.settings import Settings
 from vsched.settings.installed import registry
+from vsched.settings.load import load_file
 from vsched.together import first_error
 
 AGAIN_SECONDS = 1.0
 """Until a daemon that has ended is restarted."""
 
 
+class PolicyAsRead(PolicyInForce):
+    """The policy of a file, as it was when the daemon began; the built-in one without a file."""
+
+    def __init__(self, path: Path | None, clock: Clock) -> None:
+        self._path = path
+        super().__init__(registry(), clock)
+
+    def _load(self, generation: int) -> Settings:
+        return super()._load(generation) if self._path is None else load_file(self._path, self._registry)
+
+
 class BottleDaemon:
     """A daemon, and the process that it runs in at present."""
 
     def __init__(
-        self, name: str, url: str, options: Options, process: Callable[[str], Process], violations: Violations
+        self,
+        name: str,
+        url: str,
+        options: Options,
+        process: Callable[[str], Process],
+        violations: Violations,
+        policy: Path | None = None,
     ) -> None:
         self.name = name
         self.agent = f"vsched/{name}"
         """How it calls itself to the API server."""
-        self._url, self._options, self._new_process, self._violations = url, options, process, violations
+        self._url, self._options, self._policy = url, options, policy
+        self._new_process, self._violations = process, violations
         self.process: Process | None = None
         self.starts = 0
         self._killed: asyncio.Event = asyncio.Event()
@@ -56,7 +79,8 @@ class BottleDaemon:
 
     async def _run(self, process: Process) -> None:
         async with ApiClient(Connection(self._url, agent=self.agent)) as client:
-            await Daemon(self._options, client, registry(), clock=process).run()
+            policy = PolicyAsRead(self._policy, process)
+            await Daemon(self._options, client, registry(), clock=process, policy=policy).run()
 
     def _died(self, error: BaseException) -> None:
         found = first_error(error) if isinstance(error, BaseExceptionGroup) else error

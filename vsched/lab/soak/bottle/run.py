@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from hashlib import sha256
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -59,6 +60,8 @@ class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
     daemons: int = 1
     shards: int = 1
     """Into how many the work is divided."""
+    policy: Path | None = None
+    """The file with the policy of the daemons; the built-in one without it."""
     verify: float = 1.0
     """The share of sessions that are checked against the rules."""
     pods_per_minute: float = 60.0
@@ -199,7 +202,7 @@ class Bottle:
             shards=settings.shards,
         )
         self.daemons = [
-            BottleDaemon(f"daemon-{number}", cluster.url, options, self._process, self.violations)
+            BottleDaemon(f"daemon-{number}", cluster.url, options, self._process, self.violations, settings.policy)
             for number in range(1, settings.daemons + 1)
         ]
         running = [self.loop.create_task(daemon.run()) for daemon in self.daemons]

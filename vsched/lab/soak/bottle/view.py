@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 
@@ -27,12 +28,35 @@ def as_table(result: Mapping[str, Any], settings: BottleSettings, faults: Path |
     table.add_row(words.STARTS, f"{result['starts']:,}")
     table.add_row(words.DIGEST, result["digest"][:16])
     parts: list[RenderableType] = [table]
-    for promise, count in result["violations"].items():
-        parts += ["", words.broken(promise, count), *(f"  {line}" for line in result["told"][promise])]
-    if result["first_at"] is not None:
-        until = max(0.0, result["first_at"] - BEFORE_SECONDS)
-        parts += ["", words.again(command_of(settings, faults, until))]
+    if result["violations"]:
+        parts += ["", *_broken(result, settings, faults)]
     return Group(*parts)
+
+
+def as_seeds_table(
+    results: Sequence[Mapping[str, Any]], settings: BottleSettings, faults: Path | None
+) -> RenderableType:
+    """A row for each seed; for each promise, the first seed that broke it and the command to the moment before."""
+    table = Table(show_edge=False)
+    for column in words.SEEDS_COLUMNS:
+        table.add_column(column, justify="right")
+    parts: list[RenderableType] = [table]
+    seen: set[str] = set()
+    for result in results:
+        counts = (result["bound"], result["starts"], sum(result["violations"].values()))
+        table.add_row(f"{result['seed']}", f"{result['seconds'] / 60:,.1f}", *(f"{each:,}" for each in counts))
+        if result["violations"].keys() - seen:
+            seen |= result["violations"].keys()
+            own = msgspec.structs.replace(settings, seed=result["seed"])
+            parts += ["", *_broken(result, own, faults)]
+    return Group(*parts)
+
+
+def _broken(result: Mapping[str, Any], settings: BottleSettings, faults: Path | None) -> Iterator[str]:
+    for promise, count in result["violations"].items():
+        yield words.broken(promise, count)
+        yield from (f"  {line}" for line in result["told"][promise])
+    yield words.again(command_of(settings, faults, max(0.0, result["first_at"] - BEFORE_SECONDS)))
 
 
 def command_of(settings: BottleSettings, faults: Path | None, until: float) -> str:
@@ -40,6 +64,7 @@ def command_of(settings: BottleSettings, faults: Path | None, until: float) -> s
     numbers = (settings.seed, settings.seconds / 60, settings.nodes, settings.daemons, settings.pods_per_minute)
     more = "" if settings.shards == 1 else f" --shards {settings.shards}"
     more += "" if settings.verify == 1.0 else f" --verify {100 * settings.verify:g}%"
+    more += "" if settings.policy is None else f" --policy {settings.policy}"
     return words.command(*numbers, more if faults is None else f"{more} --faults {faults}", until)
 
 

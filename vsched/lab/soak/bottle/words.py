@@ -18,6 +18,8 @@ WITH_VIRTUAL, WITH_ORDERS, WITH_ORDER = "with --virtual", "with --orders", "with
 OTHERWISE = "without --virtual or --orders"
 ONE_SCENE = "--order: of one scene (expected its name with --orders)"
 COLUMNS = ("scene", "deviations", "orders", "seconds", "broken")
+SEEDS_COLUMNS = ("seed", "virtual minutes", "pods bound", "starts", "broken")
+WITH_SEEDS = "with --seeds"
 NOT_AT_REST = "not at rest"
 NEVER = "what must never be"
 NOTHING_TO_SHRINK = "--shrink: no promise was broken in this run (expected a seed with which one is)"
@@ -84,6 +86,11 @@ def progress(scene: str, orders: int, seconds: float) -> str:
 def order_command(scene: str, order: str) -> str:
     """A scene in one order, with all that is sent."""
     return f"vsched soak --orders {scene} --order '{order}' --trace trace.log"
+
+
+def seed_done(seed: int, broken: int) -> str:
+    """How far many seeds have come."""
+    return f"seed {seed}: {broken} broken" if broken else f"seed {seed}: nothing broken"
 
 
 # -- scenes ------------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from vsched.lab.soak.bottle.faults import (
 )
 from vsched.lab.soak.bottle.misfortunes.gate import BottleGate
 from vsched.lab.soak.bottle.misfortunes.machines import FailingMachines
+from vsched.lab.soak.bottle.misfortunes.queues import EditedQueues
 from vsched.lab.soak.bottle.misfortunes.servers import Servers
 from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS, Tenants
 from vsched.lab.soak.bottle.network import Network
@@ -68,10 +69,12 @@ class Misfortunes:
         servers = Servers(cluster, self._random, self.on_fault)
         machines = FailingMachines(cluster.client, self._gate, self._random, self.on_fault)
         tenants = self._tenants = Tenants(cluster.client, self._random, self.on_fault)
+        queues = EditedQueues(cluster.client, self._random, self.on_fault)
 
         def restored() -> None:
             take_back(cluster.client, outcomes)
             machines.report_all()
+            queues.write_all()
             list_again()
 
         def given_up(pod: str) -> None:
@@ -89,6 +92,8 @@ class Misfortunes:
             ClusterFaultKind.NODE_DOWN: machines.node_down,
             ClusterFaultKind.KUBELET_HANGS: machines.kubelet_hangs,
             ClusterFaultKind.POD_FAILS: machines.pod_fails,
+            ClusterFaultKind.DRAIN: machines.drain,
+            ClusterFaultKind.QUEUE_EDITED: queues.edit,
             ClusterFaultKind.TENANT: tenants.act,
             ClusterFaultKind.NAMESPACE_ENDS: tenants.namespace_ends,
         }

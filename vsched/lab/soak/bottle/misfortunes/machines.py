@@ -1,4 +1,4 @@
-"""What happens to the machines of a bottle: nodes that are not ready, kubelets that hang or refuse pods."""
+"""What happens to the machines of a bottle: nodes that are not ready or drained, kubelets that hang or refuse pods."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from vsched.sim.controllers.pod_lifecycle import rejected_status
 from vsched.sim.store.store import key_of
 
 OUT_OF_CPU = "OutOfcpu"
+UNSCHEDULABLE = "unschedulable"
 REASONS = {"True": "KubeletReady", "False": "KubeletNotReady", "Unknown": "NodeStatusUnknown"}
 """By the status of the Ready condition."""
 
@@ -32,8 +33,9 @@ class FailingMachines:
         self._not_ready: dict[str, str] = {}
         """The status of the Ready condition of nodes, by name."""
         self._hanging: set[str] = set()
+        self._drained: set[str] = set()
         self.on_failed: Handlers[[str]] = Handlers()
-        """Called with a pod that its kubelet has refused."""
+        """Called with a pod that its kubelet has refused, or that an operator has deleted."""
         self.on_given_up: Handlers[[str]] = Handlers()
         """Called with the same pod, when its user is to take the job back."""
 
@@ -64,10 +66,26 @@ class FailingMachines:
             self._hanging.discard(node)
             self._report(node)
 
+    async def drain(self, seconds: float) -> None:
+        """A node takes no pods, and those on it are deleted; after so long their users give them up."""
+        node = self._any_node(ClusterFaultKind.DRAIN)
+        self._drained.add(node)
+        self._report(node)
+        pods = [pod for pod in self._pods_that_run() if pod["spec"]["nodeName"] == node]
+        for pod in pods:
+            self.on_failed(key_of(pod))
+            self._client.delete("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self._drained.discard(node)
+            self._report(node)
+            for pod in pods:
+                self.on_given_up(key_of(pod))
+
     async def pod_fails(self, seconds: float) -> None:
         """A kubelet refuses a pod; after so long its user gives it up."""
-        pods = [pod for pod in self._client.list("pods") if pod["spec"].get("nodeName") and not is_finished(pod)]
-        pods = [pod for pod in pods if not is_deleting(pod)]
+        pods = self._pods_that_run()
         if not pods:
             return
         pod = self._random.choice(pods)
@@ -87,6 +105,11 @@ class FailingMachines:
         for node in self._client.list("nodes"):
             self._report(node["metadata"]["name"])
 
+    def _pods_that_run(self) -> list[Obj]:
+        """Pods that have a node, and neither end nor have ended."""
+        pods = self._client.list("pods")
+        return [pod for pod in pods if pod["spec"].get("nodeName") and not is_finished(pod) and not is_deleting(pod)]
+
     def _any_node(self, fault: ClusterFaultKind) -> str:
         node: str = self._random.choice(self._client.list("nodes"))["metadata"]["name"]
         self._tell(fault, node)
@@ -100,13 +123,15 @@ class FailingMachines:
             conditions = with_condition(found["status"].get("conditions"), condition, now)
             return _with(found, part="status", value={**found["status"], "conditions": conditions})
 
-        def hangs(found: Obj) -> Obj:
+        def marked(found: Obj) -> Obj:
             annotations = without(found["metadata"].get("annotations") or {}, (HANGS,))
             annotations |= {HANGS: ""} if node in self._hanging else {}
-            return _with(found, part="metadata", value={**found["metadata"], "annotations": annotations})
+            spec = without(found["spec"], (UNSCHEDULABLE,)) | ({UNSCHEDULABLE: True} if node in self._drained else {})
+            found = _with(found, part="metadata", value={**found["metadata"], "annotations": annotations})
+            return _with(found, part="spec", value=spec)
 
         self._client.patch_status("nodes", "", node, status)
-        self._client.patch("nodes", "", node, hangs)
+        self._client.patch("nodes", "", node, marked)
 
 
 def _with(found: Obj, *, part: str, value: Obj) -> Obj:
