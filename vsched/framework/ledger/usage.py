@@ -64,10 +64,6 @@ class SessionUsage:
         """All (queue, namespace) pairs that hold or held something, sorted."""
         return sorted(self._base_shares.keys() | self._shares.keys())
 
-    def is_as_found(self, queue: str) -> bool:
-        """Whether the amounts of a queue are those of the snapshot: no placement in it was made or undone."""
-        return queue not in self._queues
-
     def moved_queues(self) -> Set[str]:
         """The queues with placements that were made or undone; all others hold what the snapshot says."""
         return self._queues.keys()

@@ -38,7 +38,6 @@ ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.
 _SERVED = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
 _OPTIONS = {"PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
 """The options that the query of a write stands for, if they are not CreateOptions."""
-_MANAGER_CHARS = 128
 _FALSE = frozenset({"", "0", "false"})
 _SHAPES = frozenset({("meta.k8s.io", "v1"), ("meta.k8s.io", "v1beta1")})
 _ALL = "All"
