@@ -15,7 +15,6 @@ from tests.support import devices, vcjob_cluster, volumes
 from tests.support.charts import NAMESPACE, POD, RELEASE, Obj, objects_of, one, options_in
 from tests.support.hypernodes import HYPERNODES, hypernode_object
 from tests.support.owners import queue
-from tests.support.prometheus import free_port
 from tests.support.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of
 from tests.support.sharing import ALLOCATIONS, bucket, consumer, deployment, machine, namespace, runs, scale
 from tests.support.waiting import until
@@ -24,6 +23,7 @@ from vsched.daemon.options import Options
 from vsched.daemon.permissions import needed
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
+from vsched.lab.children import free_port
 from vsched.settings.workloads import built_in_table
 from vsched.sim.cluster import Cluster
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import orjson
 import pytest
 
 from vsched.errors import Unavailable
-from vsched.lab.children import child, cluster_child, scratch
+from vsched.lab.children import child, cluster_child, free_port, scratch
 from vsched.lab.sender import Sender
 
 
@@ -32,6 +33,24 @@ class TestChildren:
                 assert len(orjson.loads(await sender.send("GET", "/api/v1/nodes"))["items"]) == 2
             assert cluster.child.process.returncode == 0
         assert not directory.exists()
+
+
+def test_a_free_port_is_kept_from_all_but_the_server_that_it_is_for() -> None:
+    port = free_port()
+    with socket.socket() as chance, pytest.raises(OSError, match="in use"):
+        chance.bind(("127.0.0.1", port))
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+    with socket.create_server(("127.0.0.1", port)), socket.create_connection(("127.0.0.1", port)) as reached:
+        assert reached.getpeername() == ("127.0.0.1", port)
+
+
+def test_only_so_many_ports_are_kept() -> None:
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("no /proc/self/fd on this machine")
+    before = len(os.listdir("/proc/self/fd"))
+    assert len({free_port() for _ in range(400)}) > 128
+    assert len(os.listdir("/proc/self/fd")) <= before + 128
 
 
 PROGRAM = """

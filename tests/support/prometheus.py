@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,6 +17,8 @@ from typing import NamedTuple
 
 import aiohttp
 import pytest
+
+from vsched.lab.children import free_port
 
 STEP_SECONDS = 15
 MINUTES = 20
@@ -73,13 +74,6 @@ def binaries() -> tuple[str, str]:
     if found[0] is None or found[1] is None:
         pytest.skip("no prometheus on this machine (Debian: apt-get install prometheus)")
     return found[0], found[1]
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def backfill(directory: Path, nodes: Mapping[str, Curve], label: str, tool: str, more: str = "") -> None:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from asyncio.subprocess import DEVNULL, Process
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ T = TypeVar("T")
 START_SECONDS = 30.0
 END_SECONDS = 5.0
 _POLL_SECONDS = 0.02
+_HELD_MAX = 128
+_HELD: deque[int] = deque()
+"""The file descriptors of ports that are held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +190,18 @@ def daemon_arguments(kubeconfig: Path, *, level: str = "warning") -> tuple[tuple
 
 
 def free_port() -> int:
-    """A loopback port that is free at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A loopback port that nobody gets by chance meanwhile: only a server that may reuse addresses can listen at it.
+
+    This process keeps its latest ones bound, without listening at them.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        port = int(held.getsockname()[1])
+        _HELD.append(held.detach())
+    while len(_HELD) > _HELD_MAX:
+        os.close(_HELD.popleft())
+    return port
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.prometheus import free_port
 from tests.support.running import Obj, pod, scheduling
 from tests.support.waiting import until
 from vsched.daemon.lead.leader_address import LEADER_LABEL
@@ -14,6 +13,7 @@ from vsched.daemon.options import Options, check
 from vsched.daemon.words import options as words
 from vsched.errors import BadInput
 from vsched.kube.lease.record import LeaseSettings
+from vsched.lab.children import free_port
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 NAME = "kube-system/vsched-leader"
