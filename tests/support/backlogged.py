@@ -168,7 +168,7 @@ class Backlogged:
         backlog = self.memo.take(BACKLOG, Backlog)
         assert backlog is not None
         self.memo.leave(BACKLOG, backlog)
-        return sorted(sorted(one.keys) for one in backlog.classes or () if len(one.keys) > 1)
+        return sorted(sorted(one.keys()) for one in backlog.classes or () if len(one) > 1)
 
 
 def job(number: int, kind: str, namespace: str = "x", age: int = 0) -> str:

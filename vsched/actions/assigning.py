@@ -50,10 +50,11 @@ def place_until_ready(
     A ``goal`` stands in place of the whole job's.
     """
     goal = goal_of(session, job) if goal is None else goal
-    tasks = tuple(pending) if goal.missing() > 1 or goal.parts_missing(False) else ()
+    is_gang = len(pending) > 1 and (goal.missing() > 1 or goal.parts_missing(False))
+    tasks = tuple(pending) if is_gang else ()
     before = statement.savepoint()
     place_in_order(session, queue, job, pending, statement, goal)
-    if len(tasks) > 1 and not goal.met():
+    if tasks and not goal.met():
         kinds = kinds_of(session, tasks, lambda task: task.role)
         place_in_any_way(session, queue, job, kinds, pending, statement, before, goal)
 

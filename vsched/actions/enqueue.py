@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from msgspec.structs import replace
+
 from vsched.actions.blocked import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.promises import Promises
@@ -54,7 +56,7 @@ def enqueue(session: Session) -> None:
             known = late[Segment.again(job, plugins.job_key(job))] = answers.admitted
         turns.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
     late |= {
-        Segment(span._replace(value=segment.waiting.value)): span.value
+        Segment(replace(span, value=segment.waiting.value)): span.value
         for segment in segments
         for span in segment.passed
         if _is_late(span)

@@ -50,7 +50,7 @@ class FailedTurns:
     def before(self, job: JobView) -> JobRefusals | None:
         """The refusals of a job before its turn; None where no other job is of its class."""
         found = None if job.moved else self._session.waiting.classes.of(job.key)
-        return None if found is None or len(found.keys) == 1 else self._session.refused.of(job)
+        return None if found is None or len(found) == 1 else self._session.refused.of(job)
 
     def of(self, job: JobView, before: JobRefusals | None) -> JobRefusals | None:
         """The refusals that a turn of a job would end with, if it is known that it comes to nothing.

@@ -87,7 +87,7 @@ def _others(session: Session, pools: Pools, search: VictimSearch) -> Iterator[li
 def _starving(session: Session) -> StarvingJobs:
     plugins, found = session.plugins, dict[tuple[str, Hashable], list[tuple[Any, Sequence[str]]]]()
     classes = session.waiting.classes
-    for keys in chain([(key,) for key in sorted(classes.others)], [one.keys for one in classes]):
+    for keys in chain([(key,) for key in sorted(classes.others)], [one.keys() for one in classes]):
         views = (view for key in keys if not (view := session.jobs[key]).waiting_to_enter)
         job = next((view for view in views if plugins.job_starving(view)), None)
         if job is None or session.checks.valid(job) is not None:

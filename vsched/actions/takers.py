@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec.structs import replace
+
 from vsched.actions.pending import workable
 from vsched.actions.segment_heaps import SegmentHeap
 from vsched.actions.turns import QueueTurns, next_of
@@ -56,7 +58,7 @@ class Takers:
         turns = QueueTurns(segments, SegmentHeap())
         while (segment := turns.pop()) is not None:
             latest = ledger.latest
-            done.append(Segment(segment.waiting._replace(end=segment.at + 1, value=None), lead=segment.lead))
+            done.append(Segment(replace(segment.waiting, end=segment.at + 1, value=None), lead=segment.lead))
             job = next_of(session, segment)
             turn(job)
             changes = ledger.latest is not latest

@@ -7,9 +7,12 @@ session to session; one changes only where one of its jobs has changed, come or 
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
@@ -24,7 +27,7 @@ _INSERTS_MAX = 16
 class JobClass:
     """Jobs that differ in names and ages alone."""
 
-    __slots__ = ("_tasks", "keys", "kind", "namespace", "priority", "queue", "ranks", "sub_grouped", "user")
+    __slots__ = ("_tasks", "kind", "namespace", "priority", "queue", "ranks", "sub_grouped", "user")
 
     def __init__(self, job: JobView, ranks: Sequence[OrderKey], kind: Hashable = None) -> None:
         """``job`` is one of the jobs; ``ranks`` are the sort keys of all, in order. No two classes have equal kinds."""
@@ -37,8 +40,17 @@ class JobClass:
         self.user, self._tasks = (job.job.user, ()) if waiting is None else (waiting.kind.user, waiting.kind.tasks)
         self.ranks: list[OrderKey] = [*ranks]
         """The sort keys of the jobs, in order; each ends with the key of the job."""
-        self.keys: list[str] = [str(rank[-1]) for rank in ranks]
-        """The keys of the jobs, in the same order."""
+
+    def key_at(self, at: int) -> str:
+        """The key of the job at a position."""
+        return str(self.ranks[at][-1])
+
+    def keys(self, start: int = 0, end: int | None = None) -> list[str]:
+        """The keys of the jobs from one position to before another, in order."""
+        return [str(rank[-1]) for rank in self.ranks[start:end]]
+
+    def __len__(self) -> int:
+        return len(self.ranks)
 
     @property
     def shapes(self) -> list[Shape]:
@@ -52,18 +64,14 @@ class JobClass:
             self.ranks = [rank for rank in self.ranks if rank not in gone] if gone else self.ranks
             self.ranks.extend(new)
             self.ranks.sort()
-            self.keys = [str(rank[-1]) for rank in self.ranks]
             return
         for rank in gone:
-            at = bisect_left(self.ranks, rank)
-            del self.ranks[at], self.keys[at]
+            del self.ranks[bisect_left(self.ranks, rank)]
         for rank in new:
-            at = bisect_left(self.ranks, rank)
-            self.ranks.insert(at, rank)
-            self.keys.insert(at, str(rank[-1]))
+            insort(self.ranks, rank)
 
 
-class Span(NamedTuple, Generic[T]):
+class Span(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """Consecutive jobs of a class that share a value."""
 
     job_class: JobClass
@@ -76,12 +84,12 @@ class Span(NamedTuple, Generic[T]):
     @property
     def keys(self) -> Sequence[str]:
         """The keys of the jobs."""
-        return self.job_class.keys[self.start : self.end]
+        return self.job_class.keys(self.start, self.end)
 
     @property
     def first(self) -> str:
         """The key of the first job."""
-        return self.job_class.keys[self.start]
+        return self.job_class.key_at(self.start)
 
 
 Rank = tuple[bool, OrderKey]
@@ -95,9 +103,10 @@ class Segment:
 
     def __init__(self, span: Span[Any], *, lead: bool = True) -> None:
         self._span = span
-        self.job_class, self.at, self._end, value = span
-        """``at`` is the position of the next job in its class."""
-        self.is_shared = value is not None
+        self.job_class, self._end = span.job_class, span.end
+        self.at = span.start
+        """The position of the next job in its class."""
+        self.is_shared = span.value is not None
         """Whether the jobs come from a span of more than one job."""
         self.lead = lead
         self.passed: list[Span[Any]] | tuple[()] = ()
@@ -128,12 +137,12 @@ class Segment:
     @property
     def waiting(self) -> Span[Any]:
         """The jobs that still wait, with the value of their span."""
-        return self._span._replace(start=self.at)
+        return replace(self._span, start=self.at)
 
     @property
     def first(self) -> str:
         """The key of the next job."""
-        return self.job_class.keys[self.at]
+        return self.job_class.key_at(self.at)
 
     def until(self, bound: Rank | None) -> int:
         """The position of the first job that does not go before a sort key; without a key, the end."""
@@ -191,7 +200,7 @@ class JobClasses:
             self._of[job.key] = found, rank
         for one in {**gone, **new}:
             one.change(gone.get(one, ()), new.get(one, ()))
-            if not one.keys:
+            if not one.ranks:
                 del self._classes[one.kind]
 
     def of(self, key: str) -> JobClass | None:

@@ -138,7 +138,7 @@ class Session:
             if key in views
         )
         modified = {view.key for view in touched if not view.is_unmodified}
-        modified.update(*(one.keys for one in classes if one.sub_grouped))
+        modified.update(*(one.keys() for one in classes if one.sub_grouped))
         snapshot, refusals = self.snapshot, self.opened.refusals
         carried = classes if classes.may_be_carried else None
         self.memo.leave(BACKLOG, Backlog(views, modified, refusals, snapshot.queues, snapshot.state, carried))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from vsched.framework.classes import JobClass, JobClasses, Segment, Span
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
@@ -119,10 +121,10 @@ class WaitingJobs:
         """Of more than one job each. Nothing was recorded or decided for one of these jobs alone."""
         self._single: list[str] = []
         for one in classes:
-            if len(one.keys) > 1:
-                self.spans.append(Span(one, 0, len(one.keys), NO_REFUSALS))
+            if len(one) > 1:
+                self.spans.append(Span(one, 0, len(one), NO_REFUSALS))
             else:
-                self._single += one.keys
+                self._single.append(one.key_at(0))
         self.admitted: list[str] = []
         """The keys of jobs of spans that an action has admitted, because the policy has no ``enqueue``."""
         self.left: set[str] = set()
@@ -178,7 +180,7 @@ class WaitingJobs:
                 self.admitted += span.keys
                 for key in span.keys:
                     self._jobs[key].phase = view.phase
-            asked = span._replace(value=refused.of(view))
+            asked = replace(span, value=refused.of(view))
             refused.replace(view, NO_REFUSALS)
             if takes_part:
                 taken.append(asked)
@@ -191,7 +193,7 @@ class WaitingJobs:
         found = None if view.moved else self.classes.of(view.key)
         if found is None:
             return Span(JobClass(view, [self._job_key(view)]), 0, 1, None)
-        at = 0 if len(found.keys) == 1 else self.classes.at(found, view.key)
+        at = 0 if len(found) == 1 else self.classes.at(found, view.key)
         assert at is not None, "it is in this class"
         return Span(found, at, at + 1, None)
 

@@ -30,5 +30,7 @@ def differing_keys(now: Mapping[Key, object], then: Mapping[Key, object]) -> lis
     """
     keys = [*now]
     found = [keys[at] for at in differing(now.values(), map(then.get, keys))]
+    if not found and len(keys) == len(then):
+        return found
     kept = len(keys) - sum(key not in then for key in found)
     return found if kept == len(then) else found + [key for key in then if key not in now]

@@ -55,7 +55,7 @@ class Texts:
             last = number + 1 == len(self._firsts)
             end = span.end if last else bisect_left(ranks, self._firsts[number + 1], at, span.end)
             if number < 0 or not _same(plain, span.value, self._texts[number]):
-                yield from span.job_class.keys[at:end]
+                yield from span.job_class.keys(at, end)
             at = end
 
 
@@ -96,7 +96,7 @@ class PreviousTexts:
             own = sorted(
                 {span.start, *(at for at in own_changes.get(span.job_class, ()) if span.start < at < span.end)}
             )
-            record_each(session, span, [span.job_class.keys[at] for at in own])
+            record_each(session, span, [span.job_class.key_at(at) for at in own])
             others = self._changed_in(session, plain, scale_ups, span, own, outcome_of)
             if others is None:
                 self._each += span.keys
@@ -104,7 +104,7 @@ class PreviousTexts:
                 keys |= dict.fromkeys(span.keys)
             else:
                 record_each(session, span, others)
-                keys |= dict.fromkeys([*(span.job_class.keys[at] for at in own), *others])
+                keys |= dict.fromkeys([*(span.job_class.key_at(at) for at in own), *others])
         return keys
 
     def _changed_in(
@@ -130,7 +130,7 @@ class PreviousTexts:
         if isinstance(answer, Asking):
             for start, end in pairwise([*own, span.end]):
                 self._segments.append((Segment(Span(span.job_class, start + 1, end, answer.least)), span, found))
-            self._each += [span.job_class.keys[at] for at in own]
+            self._each += [span.job_class.key_at(at) for at in own]
             return []
         return self._differing(view, plain, Span(span.job_class, span.start, span.end, answer), found)
 
@@ -178,7 +178,7 @@ class PreviousTexts:
             found.setdefault(span.job_class, []).append(span)
         for key in chain(session.waiting.left, self._each):
             own = session.waiting.classes.of(key)
-            at = None if own is None or len(own.keys) == 1 else session.waiting.classes.at(own, key)
+            at = None if own is None or len(own) == 1 else session.waiting.classes.at(own, key)
             if own is not None and at is not None:
                 text = _text(session.jobs[key], verdicts.get(key))
                 found.setdefault(own, []).append(Span(own, at, at + 1, text))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import msgspec
 
@@ -12,7 +11,7 @@ from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.task import Task, in_order
 
 
-class WaitingPodKind(NamedTuple):
+class WaitingPodKind(msgspec.Struct, frozen=True, gc=False):
     """What pods of a waiting job have in common."""
 
     shape: Shape
@@ -37,7 +36,7 @@ class JobKind(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """Runs of equal pods and their lengths, in the order of ``WaitingJob.tasks``."""
 
 
-class WaitingJob(NamedTuple):
+class WaitingJob(msgspec.Struct, frozen=True, gc=False):
     """A job all of whose pods wait."""
 
     kind: JobKind
