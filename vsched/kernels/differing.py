@@ -6,6 +6,7 @@ Records that never change are compared in no time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import filterfalse
 from operator import is_
 from typing import TypeVar
 
@@ -33,4 +34,4 @@ def differing_keys(now: Mapping[Key, object], then: Mapping[Key, object]) -> lis
     if not found and len(keys) == len(then):
         return found
     kept = len(keys) - sum(key not in then for key in found)
-    return found if kept == len(then) else found + [key for key in then if key not in now]
+    return found if kept == len(then) else [*found, *filterfalse(now.__contains__, then)]
