@@ -163,9 +163,11 @@ def _counted(before: Sums, books: Mapping[str, QueueUsage], changed: list[str]) 
                     _count(usage, held.get(one), admitted[one], sign)
     for one in copied:
         admitted[one] = _but_zeros(admitted[one])
+        if not admitted[one]:
+            del admitted[one]
         if one in held:
             held[one] = _but_zeros(held[one])
-    return Sums(before.frame, dict(books), held, {name: found for name, found in admitted.items() if found})
+    return Sums(before.frame, dict(books), held, admitted)
 
 
 def _but_zeros(amounts: Vector) -> Vector:
