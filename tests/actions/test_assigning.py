@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.hypernodes import hypernode_object
 from tests.support.plans import NOW, Manifest, Plan, decide, manifests, mirror, plan, policy_of
+from tests.support.taking import Busy, taking
 from vsched.actions.assigning import SEARCHES_MAX, search_budget
 from vsched.actions.gang_assignment import GangAssignment
 from vsched.actions.gang_counts import GangCounts
@@ -23,6 +24,7 @@ from vsched.framework.cycle import run_actions
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.model.pods.task import Task
 from vsched.settings.built_in import REGISTRY
 
 GANGS = policy_of("gang", "predicates nodeorder", actions="allocate")
@@ -352,6 +354,33 @@ def test_searches_of_one_session_take_so_many_steps_in_all_and_what_is_left_out_
     session = run_actions(mirror(manifests("\n".join([nodes, *jobs]))).snapshot(NOW), GANGS, REGISTRY, Trace())
     assert SEARCHES_MAX * 300 <= session.node_selection.searched < (SEARCHES_MAX + 1) * 300
     assert all(why.cut for why in session.refused.tasks.values() if isinstance(why, NodeReasons))
+
+
+@pytest.mark.parametrize("pods", [24, 32])
+def test_a_gang_that_fits_and_that_its_queue_may_not_hold_takes_no_more_steps(
+    pods: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counting says how all of it would fit, and the queue refuses the last pod that it needs, in whatever way."""
+    placed: list[int] = []
+    place = GangAssignment._place
+
+    def counted(self: GangAssignment, task: Task, row: int) -> None:
+        placed.append(row)
+        assert len(placed) < 1_000
+        place(self, task, row)
+
+    monkeypatch.setattr(GangAssignment, "_place", counted)
+    nodes = [
+        f"node n{at} cpu=32\njob y/e{at} queue=b min=1 phase=Running\npods y/e{at} 32 cpu=1 on=n{at}\n"
+        for at in range(4)
+    ]
+    text = f"queue a weight=1\nqueue b weight=2\n{''.join(nodes)}job x/g queue=a min=22\npods x/g {pods} cpu=2\n"
+    report = Busy(
+        text, taking("allocate, reclaim", "priority gang conformance proportion", "predicates nodeorder")
+    ).cycle()
+    assert placed
+    assert report.evictions == ()
+    assert "queue a deserves" in report.jobs["x/g"].message
 
 
 def test_what_came_to_nothing_in_one_choice_of_domains_is_tried_in_the_next() -> None:

@@ -93,7 +93,12 @@ class GangAssignment:
             self._by_kind.setdefault(self._kind_of[task.uid], []).append(task)
         begin = self._in_any_order if any(map(_needs_others, self._firsts)) else self._ways
         stack = [begin(0)]
+        # What counting has found may be placed once when no steps are left.
+        last = min(self.budget.steps, 0) - len(self._tasks)
         while stack:
+            if self.budget.steps < last:
+                self.budget.cut = True
+                return False
             if next(stack[-1], None) is None:
                 stack.pop()
             elif self._counts.met:
@@ -165,7 +170,10 @@ class GangAssignment:
         most = ROWS_COUNTED if self._counts.is_counted else 0
         for number, row in enumerate(self._open_rows(task, kind)):
             if self._is_exact and way is not None and (number >= most or self.budget.steps <= 0):
-                yield from (one for one, of in way if of == kind)
+                for one, of in way:
+                    if of == kind:
+                        self.budget.steps -= 1
+                        yield one
                 return
             if self.budget.steps <= 0:
                 self.budget.cut = True
