@@ -9,6 +9,7 @@ from random import Random
 
 from vsched.clock import CLOCK
 from vsched.lab.soak.bottle.loop import BottleLoop
+from vsched.lab.soak.bottle.processes import ASKING_SECONDS
 
 A_MOMENT = 1e-9
 """What each turn of the loop takes: too little to matter, and more than a rounding."""
@@ -20,9 +21,14 @@ class LoopClock:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.monotonic = loop.time
         self._began = ceil(time.time())
+        self._asked = 0
 
     def now(self) -> float:
         return self._began + self.monotonic()
+
+    def thread_time(self) -> float:
+        self._asked += 1
+        return self._asked * ASKING_SECONDS
 
 
 class VirtualLoop(BottleLoop):
