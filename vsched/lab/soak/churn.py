@@ -22,6 +22,8 @@ REQUESTS = ((1, 50), (2, 30), (4, 20))
 """Cpus of a pod, with how many works of a hundred request them."""
 ALONE = 0.2
 """The part of the works that are single pods without a PodGroup."""
+ELASTIC = 0.3
+"""The part of the gangs that need only half of their pods to start."""
 URGENT = 0.1
 """The part of the works that have the higher priority."""
 CANCELLED, CANCELLED_SECONDS = 0.04, 8.0
@@ -114,6 +116,8 @@ class SoakUsers(Submitter):
         else:
             size = draw.choices(list(SIZES), list(SIZES.values()))[0]
             objects = gang(name, namespace, queue, size, request, seconds)
+            if draw.random() < ELASTIC:
+                objects[0]["spec"]["minMember"] = (size + 1) // 2
         for found in objects if draw.random() < URGENT else ():
             found["spec"]["priorityClassName"] = PRIORITY_CLASS
         for found in objects if self._claims else ():
