@@ -424,6 +424,14 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             id="one that fits is admitted beside one that no node can take",
         ),
         pytest.param(
+            NODE + "job ns/a min=1 pods=1 cpu=9 minResources=cpu:9 phase=Inqueue\n"
+            "job ns/more min=1 pods=4 cpu=1 minResources=cpu:4",
+            "",
+            PLAIN,
+            set(),
+            id="one of which a pod would do is not admitted where it says that it needs more than that",
+        ),
+        pytest.param(
             NODE + HELD_UP + "job ns/a min=1 minResources=cpu:4 phase=Inqueue",
             "",
             PLAIN,

@@ -77,9 +77,9 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
 
     in_vain = cache(lambda: _promised_in_vain(cycle))
 
-    def kept_out(job: Job) -> bool:
-        asked, quotas = cycle.sum_of(job.pending), cycle.snapshot.quotas.get(job.spec.namespace)
-        more = quotas or any(value > asked[column] for column, value in shortfall_of(job))
+    def kept_out(job: Job, shape: Shape, missing: int) -> bool:
+        asked, quotas = dict(shape.request), cycle.snapshot.quotas.get(job.spec.namespace)
+        more = quotas or any(value > missing * asked.get(column, 0) for column, value in shortfall_of(job))
         return bool(more) or not in_vain()
 
     @cache
@@ -101,7 +101,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
             fit = min(fit, _times(shape.request, left_of(name, at_first=True), before))
             fit = min(fit, _times(shape.request, left_of(name, at_first=False), own.total()))
         what = words.waits_for_nothing(key, missing)
-        yield what if 0 < missing <= fit and (_is_admitted(cycle, job) or not kept_out(job)) else ""
+        yield what if 0 < missing <= fit and (_is_admitted(cycle, job) or not kept_out(job, shape, missing)) else ""
 
 
 def _is_admitted(cycle: Cycle, job: Job) -> bool:

@@ -115,9 +115,8 @@ class SoakUsers(Submitter):
             objects = [single_pod(name, namespace, queue, request, seconds)]
         else:
             size = draw.choices(list(SIZES), list(SIZES.values()))[0]
-            objects = gang(name, namespace, queue, size, request, seconds)
-            if draw.random() < ELASTIC:
-                objects[0]["spec"]["minMember"] = (size + 1) // 2
+            minimum = (size + 1) // 2 if draw.random() < ELASTIC else size
+            objects = gang(name, namespace, queue, size, request, seconds, minimum=minimum)
         for found in objects if draw.random() < URGENT else ():
             found["spec"]["priorityClassName"] = PRIORITY_CLASS
         for found in objects if self._claims else ():

@@ -20,13 +20,23 @@ SHAPES: tuple[dict[str, str], ...] = (
 DEFAULT_GANG_SIZES = (1, 2, 4, 8, 16)
 
 
-def gang(name: str, namespace: str, queue: str, size: int, request: dict[str, str], seconds: float) -> list[Obj]:
-    """A PodGroup that needs all its pods, and the pods."""
+def gang(
+    name: str,
+    namespace: str,
+    queue: str,
+    size: int,
+    request: dict[str, str],
+    seconds: float,
+    *,
+    minimum: int | None = None,
+) -> list[Obj]:
+    """A PodGroup that needs all its pods, or so many of them, and the pods."""
+    needed = size if minimum is None else minimum
     group: Obj = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
         "metadata": {"name": name, "namespace": namespace},
-        "spec": {"minMember": size, "queue": queue, "minResources": _times(request, size)},
+        "spec": {"minMember": needed, "queue": queue, "minResources": _times(request, needed)},
     }
     return [group, *(_pod(f"{name}-{index}", namespace, name, request, seconds) for index in range(size))]
 
