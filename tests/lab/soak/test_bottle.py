@@ -28,7 +28,7 @@ from vsched.cli import cli
 from vsched.daemon.app import Daemon
 from vsched.lab.soak import words
 from vsched.lab.soak.bottle import words as bottle_words
-from vsched.lab.soak.bottle.faults import BottleFaults
+from vsched.lab.soak.bottle.faults import BottleFaults, ClusterFault, ClusterFaultKind
 from vsched.lab.soak.bottle.loop import BottleLoop, NothingMore
 from vsched.lab.soak.bottle.processes import EPOCH, Process
 from vsched.lab.soak.bottle.run import Bottle, BottleSettings
@@ -68,6 +68,23 @@ def test_nothing_breaks_whatever_goes_wrong(number: int) -> None:
 
     assert found["told"] == {}, f"vsched soak --virtual --seed {seed} --minutes 1 --daemons {1 + number} ..."
     assert found["bound"] > 20
+
+
+@pytest.mark.parametrize("seed", [2, *seeds(1, "a policy in a bottle")])
+def test_a_policy_that_takes_back_breaks_nothing(seed: int) -> None:
+    """Queues change their weights and capabilities, and there is more work than room."""
+    edits = ClusterFault(fault=ClusterFaultKind.QUEUE_EDITED, every_seconds=5.0, lasts_seconds=10.0)
+    settings = BottleSettings(
+        seed=seed,
+        seconds=30.0,
+        nodes=4,
+        pods_per_minute=400.0,
+        policy=Path("config/policies/taking-back.yaml"),
+        faults=BottleFaults(cluster=(edits,)),
+    )
+    bottle = Bottle(settings)
+    assert bottle.run()["told"] == {}, f"vsched soak --virtual --seed {seed} --policy ..."
+    assert bottle.outcomes.evicted > 0 or seed != 2
 
 
 def test_shards_share_the_work() -> None:
