@@ -567,6 +567,14 @@ def test_what_a_queue_is_told_to_hold(told: dict[str, int], broken: bool, policy
     assert len(found["limits: reports say what queues hold"]) == broken * (2 if tree else 1)
 
 
+def test_a_pod_waits_rightly_where_admission_refused_it() -> None:
+    cache = mirror(manifests(NODE + "job ns/a min=1 pods=1 cpu=1 phase=Inqueue"))
+    [uid] = cache.snapshot(NOW).jobs["ns/a"].tasks
+    cache.assumptions.binding_refused(uid, "denied", "n1")
+    found = {one.rule: one.violations for one in verify(cache.snapshot(NOW), facts_of(PLAIN), CycleReport())}
+    assert found["work: nothing that fits waits"] == ()
+
+
 @pytest.mark.parametrize("shared", [False, True], ids=["whole", "in parts"])
 def test_a_device_goes_to_one_claim_unless_it_is_shared(shared: bool) -> None:
     snapshot = mirror(manifests(NODE + "job ns/a min=2 pods=2 cpu=1")).snapshot(NOW)

@@ -68,7 +68,8 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
 
     @cache
     def able(shape: Shape, terms: tuple[PodTerm, ...]) -> list[str]:
-        found = [node for node in cycle.nodes.values() if not forbids(shape.rules, node)]
+        rules = shape.rules
+        found = [node for node in cycle.nodes.values() if node.name not in rules.refused and not forbids(rules, node)]
         return [node.name for node in found if not any(repelling.owners_near(term, node) for term in terms)]
 
     @cache
