@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
@@ -22,9 +21,9 @@ def run_seeds(
     """Run so many seeds, from the one given on; ``told`` is called with the result of each, in order."""
     processes = min(count, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     found: list[Mapping[str, Any]] = []
-    with ProcessPoolExecutor(processes, get_context("spawn"), max_tasks_per_child=RUNS_OF_A_PROCESS) as pool:
+    with get_context("spawn").Pool(processes, maxtasksperchild=RUNS_OF_A_PROCESS) as pool:
         seeds = range(settings.seed, settings.seed + count)
-        for result in pool.map(_run, [msgspec.structs.replace(settings, seed=seed) for seed in seeds]):
+        for result in pool.imap(_run, [msgspec.structs.replace(settings, seed=seed) for seed in seeds]):
             found.append(result)
             told(result)
     return found
