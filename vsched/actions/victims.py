@@ -284,12 +284,8 @@ class Attempt:
 
     def _note_protection(self, pool: CandidatePool, task: Task, row: int, candidates: Sequence[Task]) -> None:
         """Record the refusal where one plugin (or the budgets) alone protects victims that would make enough room."""
-        if (
-            task.shape in pool.protections
-            or not pool.looks
-            or not self.session.snapshot.budgets
-            or self._among is not None
-        ):
+        looks = pool.looks and self.session.snapshot.budgets and self._among is None
+        if not looks or task.shape in pool.protections:
             return
         if candidates and would_do(self.session, task, row, candidates):
             pool.looks -= 1
@@ -325,9 +321,8 @@ class Attempt:
             return victims
         for spared in reversed(victims[:-1]):
             fewer = [victim for victim in victims if victim is not spared]
-            if not self._would_do_again(task, row, fewer, before):
-                continue
-            victims = fewer
+            if self._would_do_again(task, row, fewer, before):
+                victims = fewer
         self._replay(row, victims, before)
         return victims
 

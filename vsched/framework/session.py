@@ -99,9 +99,8 @@ class Session:
         self.checks = JobChecks(self.plugins, snapshot.queues)
         self.job_state = _job_lookup(self.jobs, self.victimised, snapshot.jobs)
         """Looks up a job by key: the session's view where there is one, else the mirror's record."""
-        self.plugins.open(
-            SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.job_state, callout=callout, memo=memo)
-        )
+        given = SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.job_state, callout=callout, memo=memo)
+        self.plugins.open(given)
         self.claims = claims_of(snapshot, self.nodes, memo.of("claims", "rules", (policy,), rules_of))
         """The volumes and devices that tasks claim."""
         self.reserved = ReservedRoom(snapshot, policy, self.plugins, self.nodes, self.claims, self.jobs)
@@ -122,9 +121,8 @@ class Session:
         )
         alone = bool(self.reserved.reservers) or self.claims.implicit
         classes = classes_of(self.plugins, self.opened, before.classes, alone=alone)
-        self.waiting = WaitingJobs(
-            classes, self.jobs, self.plugins.job_key, self.refused, self.node_selection, self.ledger
-        )
+        job_key = self.plugins.job_key
+        self.waiting = WaitingJobs(classes, self.jobs, job_key, self.refused, self.node_selection, self.ledger)
         """The active jobs by class, and their refusals."""
 
     def leave(self) -> None:
@@ -132,16 +130,13 @@ class Session:
         self.node_selection.leave()
         self.memo.leave(NODES, self._carried)
         views, classes = self.jobs, self.waiting.classes
-        touched = (
-            views[key]
-            for key in chain(self.waiting.keys_alone(), self.waiting.admitted, self.ledger.touched)
-            if key in views
-        )
+        keys = chain(self.waiting.keys_alone(), self.waiting.admitted, self.ledger.touched)
+        touched = (views[key] for key in keys if key in views)
         modified = {view.key for view in touched if not view.is_unmodified}
         modified.update(*(one.keys() for one in classes if one.sub_grouped))
-        snapshot, refusals = self.snapshot, self.opened.refusals
-        carried = classes if classes.may_be_carried else None
-        self.memo.leave(BACKLOG, Backlog(views, modified, refusals, snapshot.queues, snapshot.state, carried))
+        snapshot, carried = self.snapshot, classes if classes.may_be_carried else None
+        state = self.opened.refusals, snapshot.queues, snapshot.state
+        self.memo.leave(BACKLOG, Backlog(views, modified, *state, carried))
 
     @property
     def nodes(self) -> NodeTable:
@@ -157,8 +152,8 @@ class Session:
     @cached_property
     def has_non_preemptible(self) -> bool:
         """Whether any job with pods on nodes says that none of them is evicted for others."""
-        none = Preemptibility.NONE
-        return any(job.spec.preemptibility is none for jobs in self.snapshot.holders.values() for job in jobs.values())
+        jobs = chain.from_iterable(jobs.values() for jobs in self.snapshot.holders.values())
+        return any(job.spec.preemptibility is Preemptibility.NONE for job in jobs)
 
     def view(self, key: str) -> JobView | None:
         """The session's view of a job. A job that is not active gets its view on first use; None if it is unknown."""
@@ -201,11 +196,10 @@ class Session:
         Tasks whose nominated node is only reserved are included.
         """
         found: list[Task] = []
-        all_moved = job.moved
         for task in job.job.pending.values():
             if task.gated or task.best_effort is not best_effort:
                 continue
-            moved = all_moved.get(task.uid) if all_moved else None
+            moved = job.moved.get(task.uid)
             if moved is None or (task.uid in self.decisions.nominated and moved[0] is Status.PIPELINED):
                 found.append(task)
         return found

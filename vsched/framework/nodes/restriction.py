@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
-from vsched.framework.claims.claims import TaskClaims
+from vsched.framework.claims.task_claims import TaskClaims
 from vsched.framework.nodes.shapes import ShapeFindings, ShapeNodes
 from vsched.framework.nodes.why import Failing
 from vsched.model.nodes.table import Floats, Ints, Mask

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.claims import Claims, TaskClaims
+from vsched.framework.claims.claims import Claims
+from vsched.framework.claims.task_claims import TaskClaims
 from vsched.framework.nodes.carried import CarriedNodes
 from vsched.framework.nodes.feasibility import FeasibilityCache
 from vsched.framework.nodes.masks import ONE_SHARD, ShardMasks

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.claims import TaskClaims
+from vsched.framework.claims.task_claims import TaskClaims
 from vsched.framework.nodes.representatives import RepresentativeScores
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check

@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from vsched.framework.claims.claims import Claims, TaskClaims
+from vsched.framework.claims.claims import Claims
+from vsched.framework.claims.task_claims import TaskClaims
 from vsched.framework.nodes.feasibility import FeasibilityCache
 from vsched.framework.nodes.reserving import ReservesRoom
 from vsched.framework.nodes.restriction import Restriction
