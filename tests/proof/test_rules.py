@@ -21,6 +21,7 @@ PREEMPT = taking("enqueue, allocate, preempt, backfill", GANG, f"drf-P {PLACE}")
 CAPACITY = taking("enqueue, allocate, reclaim, backfill", GANG, f"drf-P {PLACE} capacity")
 IN_A_TREE = taking("enqueue, allocate, reclaim, backfill", GANG, f"drf-P {PLACE} capacity-H")
 PROPORTION = taking("enqueue, allocate, reclaim, backfill", GANG, f"drf-P {PLACE} proportion")
+BY_PAST_USE = taking("enqueue, allocate, backfill", f"{GANG} usage-history", f"drf-P {PLACE} proportion")
 GANGS = taking("enqueue, allocate, gangpreempt, gangreclaim, backfill", f"{GANG} capacity", f"drf-P {PLACE}")
 
 NODE = "class high 9\nnode n1 cpu=4 pods=4\nqueue a\nqueue b\n"
@@ -415,6 +416,14 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             PROPORTION,
             {"work: nothing that fits waits"},
             id="shares are exact: the last pod of one fits",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue a\nqueue b\n"
+            + "".join(f"job ns/{name} min=1 pods=4 cpu=1 queue={name} phase=Inqueue\n" for name in "ab"),
+            "bind a.0 n1\nbind b.0 n1\nbind b.1 n1",
+            BY_PAST_USE,
+            set(),
+            id="what queues deserve by past use is not worked out again",
         ),
         pytest.param(
             NODE + HELD_UP + "job ns/a min=1 pods=1 cpu=9 minResources=cpu:9 phase=Inqueue",

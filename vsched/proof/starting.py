@@ -56,6 +56,8 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     if not facts.plugins <= LOOKED_AT or "allocate" not in facts.actions or masks or cycle.has_more_on_paper:
         return
     queues = queues_of(cycle)
+    if "proportion" in facts.limits and not queues.parts:
+        return  # weights that follow from past use are not worked out here
     # What evictions make room for came too late for what waits, and so did guarantees that are met by it.
     carried = {uid for uid in cycle.reserved if cycle.tasks[uid].nominated}
     early = queues.standing(queues.amounts_of((*queues.holding, *cycle.bound, *carried)))
