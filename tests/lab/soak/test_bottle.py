@@ -180,9 +180,9 @@ def test_of_many_seeds_the_first_that_breaks_a_promise_is_told_with_its_command(
     fine: dict[str, Any] = {"seconds": 60.0, "bound": 1, "starts": 1, "violations": {}, "told": {}, "first_at": None}
     broken = fine | {"violations": {words.UNBOUND: 1}, "told": {words.UNBOUND: ["soak-1/work-3"]}, "first_at": 31.5}
     results = [fine | {"seed": 1}, broken | {"seed": 2}, broken | {"seed": 3}]
-    console = Console(width=200, file=StringIO())
-    console.print(as_seeds_table(results, MINUTE, Path("config/bottle.yaml")))
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    file = StringIO()
+    Console(width=200, file=file).print(as_seeds_table(results, MINUTE, Path("config/bottle.yaml")))
+    shown = file.getvalue()
     assert shown.count("soak-1/work-3") == 1
     assert "--seed 2 --minutes 1" in shown
     assert "--until 30.500s" in shown

@@ -51,7 +51,7 @@ Examples:
   vsched soak --virtual --seed 7 --minutes 10 --until 31.5s --trace trace.log
   vsched soak --virtual --seed 7 --minutes 10 --faults config/bottle.yaml --shrink
   vsched soak --virtual --seeds 100 --minutes 1 --daemons 2 --nodes 8 --pods-per-minute 60 --faults config/bottle.yaml
-  vsched soak --virtual --minutes 10 --nodes 2 --pods-per-minute 60 --policy config/policies/taking-back.yaml
+  vsched soak --virtual --minutes 1 --nodes 4 --pods-per-minute 400 --policy config/policies/taking-back.yaml
   vsched soak --orders claims --deviations 2
   vsched soak --orders claims --order 17:late,40:kill --trace trace.log
 

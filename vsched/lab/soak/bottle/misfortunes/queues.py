@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 from vsched.apimachinery.meta.kinds import Obj
@@ -45,9 +46,13 @@ class EditedQueues:
         for name, before in self._before.items():
             spec = {**before, **self._edits.get(name, {})}
             if self._spec(name) != spec:
-                self._client.patch(RESOURCE, "", name, lambda found, spec=spec: {**found, "spec": spec})  # type: ignore[misc]
+                self._client.patch(RESOURCE, "", name, partial(_with, spec=spec))
 
     def _spec(self, name: str) -> Obj:
         found = self._client.get(RESOURCE, "", name)
         spec: Obj = {} if found is None else found["spec"]
         return spec
+
+
+def _with(found: Obj, spec: Obj) -> Obj:
+    return {**found, "spec": spec}
