@@ -56,6 +56,7 @@ from vsched.web.pages.explanations import nobody
 from vsched.web.pages.health import Health
 from vsched.web.pages.job_webhook import job_webhook_routes
 from vsched.web.pages.routes import Sources, health_routes, public_routes
+from vsched.web.serve.listener import Listen, listening_sockets
 from vsched.web.serve.openapi import openapi_route
 from vsched.web.serve.routing import Route
 from vsched.writes.confirmations import ConfirmationSettings
@@ -70,6 +71,8 @@ class DaemonSettings:
     confirmations: ConfirmationSettings = field(default_factory=ConfirmationSettings)
     observing: ObserveSettings = field(default_factory=ObserveSettings)
     makers: MakerSettings | None = None
+    listen: Listen = listening_sockets
+    """Gives the sockets at its addresses."""
 
 
 class Daemon:
@@ -128,7 +131,7 @@ class Daemon:
             },
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
-        self.listeners = Listeners(options, client, base.clock, self.telemetry)
+        self.listeners = Listeners(options, client, base.clock, self.telemetry, settings.listen)
         elsewhere = nobody if writes.shards is None else writes.shards.decided_by
         of_vcjobs = self.housekeeping.told_of_vcjob, self.housekeeping.uncreated_of_vcjob
         self.inspection = Inspection(base, self._standing, elsewhere, *of_vcjobs)

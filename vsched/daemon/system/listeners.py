@@ -20,6 +20,7 @@ from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
 from vsched.web.serve.access import Access, AllowList, Permissions, Tokens
 from vsched.web.serve.limits import Limits, Port
+from vsched.web.serve.listener import Listen
 from vsched.web.serve.renewal import Renewal
 from vsched.web.serve.reviews import AccessReviews, TokenReviews
 from vsched.web.serve.routing import Route
@@ -48,8 +49,9 @@ class Listeners:
     Probes need no authentication, because kubelets have none.
     """
 
-    def __init__(self, options: Options, client: ApiClient, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(self, options: Options, client: ApiClient, clock: Clock, telemetry: Telemetry, listen: Listen) -> None:
         self._telemetry = telemetry
+        self._listen = listen
         self._contexts = _contexts(options)
         self._table: TokenTable | None = None
         self.access = self._access(options.access, client, clock)
@@ -102,6 +104,7 @@ class Listeners:
             context.context if context is not None else None,
             access=self.access if each.name == "listen" else None,
             port=port,
+            listen=self._listen,
         )
 
     def numbers(self) -> Mapping[str, Mapping[str, float]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import suppress
+from email.utils import formatdate
 from typing import Any, cast
 
 import msgspec
@@ -15,6 +16,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.log import server_logger
 
+from vsched.clock import now
 from vsched.web.serve.routing import Handler, as_json
 from vsched.web.serve.streams import LongResponse, Stay
 from vsched.web.words import answers as words
@@ -225,6 +227,7 @@ def bounded(port: Port) -> Any:
         try:
             response = await _answer(port, request, handler)
             response.headers["Server"] = "vsched"
+            response.headers["Date"] = formatdate(now(), usegmt=True)
             if isinstance(response, LongResponse):
                 await _go_on(port, response, request, connection)
                 return response

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from ssl import SSLContext
 from typing import Any
 
 from vsched.web.serve.limits import LimitedConnection, Port
 
+Listen = Callable[[str, int], Awaitable[Sequence[socket.socket]]]
+"""Gives sockets that listen at a host and port; raises OSError."""
 BACKLOG = 128
 PAUSE_SECONDS = 0.5
 """After an error, such as a lack of file descriptors."""

@@ -13,7 +13,7 @@ from aiohttp import web
 from vsched.errors import BadInput
 from vsched.web.serve.access import Access, AccessRefusal, is_from_here
 from vsched.web.serve.limits import LimitedConnection, Limits, Port, bounded, server_settings
-from vsched.web.serve.listener import SocketListener, listening_sockets
+from vsched.web.serve.listener import Listen, SocketListener, listening_sockets
 from vsched.web.serve.routing import Handler, Route, application, as_json
 from vsched.web.serve.streams import LongResponse
 from vsched.web.words import access as words
@@ -41,11 +41,12 @@ async def serving(
     *,
     access: Access | None = None,
     port: Port | None = None,
+    listen: Listen = listening_sockets,
 ) -> AsyncIterator[int]:
     """Serve a route table at an address while the block runs, over TLS where there is a context for it.
 
-    ``access`` checks users, ``port`` applies limits and counts. Yields the port's number; raises BadInput where it is
-    taken.
+    ``access`` checks users, ``port`` applies limits and counts, ``listen`` gives the sockets. Yields the port's number;
+    raises BadInput where it is taken.
     """
     host, number = parse_address(address, what)
     port = port or Port(Limits())
@@ -58,7 +59,7 @@ async def serving(
         server = runner.server
         assert server is not None
         try:
-            sockets = await listening_sockets(host, number)
+            sockets = await listen(host, number)
         except OSError as error:
             raise BadInput(words.cannot_listen(what, address, error.strerror or error)) from error
         listener = SocketListener(sockets, port, lambda: LimitedConnection(port, server()), ssl)
