@@ -24,7 +24,7 @@ def placed() -> list[SubmittedGang]:
 def outcomes(placed: list[SubmittedGang]) -> PodOutcomes:
     """A outcomes in which a gang of two is expected and sent."""
     found = PodOutcomes(placed.append)
-    found.expect(SubmittedGang("ns/g", "q", ("ns/g-0", "ns/g-1"), cpus=4))
+    found.expect(SubmittedGang("ns/g", "q", ("ns/g-0", "ns/g-1"), 2, cpus=4))
     for pod in ("ns/g-0", "ns/g-1"):
         found.sending(pod)
     return found

@@ -58,7 +58,8 @@ def key_of(obj: Obj) -> str:
 def as_gang(objects: Sequence[Obj], queue: str, cpus: int) -> SubmittedGang:
     """The gang that these objects are: a PodGroup and its pods, or a pod alone."""
     pods = tuple(key_of(found) for found in objects if found["kind"] == "Pod")
-    return SubmittedGang(key_of(objects[0]), queue, pods, cpus)
+    minimum = next((found["spec"]["minMember"] for found in objects if found["kind"] == "PodGroup"), 1)
+    return SubmittedGang(key_of(objects[0]), queue, pods, minimum, cpus)
 
 
 def single_pod(name: str, namespace: str, queue: str, request: dict[str, str], seconds: float) -> Obj:

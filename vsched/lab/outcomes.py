@@ -33,6 +33,8 @@ class SubmittedGang:
     queue: str
     pods: tuple[str, ...]
     """``namespace/name`` of each."""
+    minimum: int
+    """How many of its pods have to run at a time."""
     cpus: int = 0
     """The request of each pod."""
     began: float = 0.0
@@ -41,6 +43,8 @@ class SubmittedGang:
     bound_at: float = 0.0
     """When a pod was last seen to be bound; steady clock."""
     finished: int = 0
+    lost: int = 0
+    """How many were taken away."""
     nodes: set[str] = field(default_factory=set)
     cancelled: bool = False
     """Whether its user deleted it before it was done, or could not create all of it."""
@@ -56,8 +60,8 @@ class SubmittedGang:
 
     @property
     def partial(self) -> bool:
-        """Whether some of its pods were bound and others were not."""
-        return 0 < self.bound < len(self.pods) and not self.cancelled
+        """Whether some of its pods were bound, and fewer than its minimum."""
+        return 0 < self.bound < self.minimum and not self.cancelled
 
     @property
     def waiting(self) -> int:
@@ -158,7 +162,7 @@ class PodOutcomes:
         return counts
 
     def partial(self) -> list[str]:
-        """Keys of gangs with some pods bound and others not."""
+        """Keys of gangs with some pods bound, and fewer than their minimum."""
         return [gang.key for gang in self.gangs.values() if gang.partial]
 
     def per_second(self) -> int:

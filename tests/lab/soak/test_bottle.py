@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -31,9 +32,10 @@ from vsched.lab.soak.bottle import words as bottle_words
 from vsched.lab.soak.bottle.faults import BottleFaults, ClusterFault, ClusterFaultKind
 from vsched.lab.soak.bottle.loop import BottleLoop, NothingMore
 from vsched.lab.soak.bottle.processes import EPOCH, Process
-from vsched.lab.soak.bottle.run import Bottle, BottleSettings
+from vsched.lab.soak.bottle.run import Bottle
+from vsched.lab.soak.bottle.settings import BottleSettings
 from vsched.lab.soak.bottle.shrinking import shrunk
-from vsched.lab.soak.bottle.view import as_seeds_table
+from vsched.lab.soak.bottle.view import as_seeds_table, command_of
 from vsched.sim.api.fault_plan import read_plan
 
 FAULTS = read_plan(Path("config/bottle.yaml"), BottleFaults)
@@ -49,12 +51,12 @@ def settings_of(seed: int, **more: Any) -> BottleSettings:
 
 def test_equal_seeds_give_equal_logs_in_any_process() -> None:
     (seed,) = seeds(1, "bottle")
-    arguments = f"soak --virtual --seed {seed} --minutes 0.5 --daemons 2 --nodes 8 --pods-per-minute 60"
+    arguments = f"soak --virtual --seed {seed} --minutes 0.5 --daemons 2 --nodes 8 --pods-per-minute 60 --claims --ask"
     further = ("--faults", "config/bottle.yaml", "--json")
     command = [sys.executable, "-m", "vsched", *arguments.split(), *further]
     other = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "7"}, capture_output=True, check=False)
 
-    first, second = (Bottle(settings_of(each, seconds=30.0)) for each in (seed, seed + 1))
+    first, second = (Bottle(settings_of(each, seconds=30.0, claims=True, asked=True)) for each in (seed, seed + 1))
 
     assert first.run()["digest"] == orjson.loads(other.stdout)["digest"]
     assert second.run()["digest"] != orjson.loads(other.stdout)["digest"]
@@ -64,9 +66,10 @@ def test_equal_seeds_give_equal_logs_in_any_process() -> None:
 def test_nothing_breaks_whatever_goes_wrong(number: int) -> None:
     seed = seeds(3, "faults in a bottle")[number]
 
-    found = Bottle(settings_of(seed, daemons=1 + number)).run()
+    settings = settings_of(seed, daemons=1 + number, claims=number > 0, asked=number != 1)
+    found = Bottle(settings).run()
 
-    assert found["told"] == {}, f"vsched soak --virtual --seed {seed} --minutes 1 --daemons {1 + number} ..."
+    assert found["told"] == {}, command_of(settings, Path("config/bottle.yaml"), found["first_at"])
     assert found["bound"] > 20
 
 
@@ -116,7 +119,7 @@ def test_nothing_asks_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "listen", None)
     monkeypatch.setattr(threading.Thread, "start", None)
 
-    found = Bottle(settings_of(4)).run()
+    found = Bottle(settings_of(4, claims=True, asked=True)).run()
 
     assert found["told"] == {}
 
@@ -133,14 +136,14 @@ def test_a_lost_binding_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Daemon, "__init__", forgetful)
 
-    monkeypatch.setattr("vsched.lab.soak.bottle.run.SETTLE_LOOKS", 2)
+    monkeypatch.setattr("vsched.lab.soak.bottle.users.SETTLE_LOOKS", 2)
 
     assert Bottle(settings_of(1, seconds=20.0, faults=BottleFaults())).run()["violations"]
 
 
 def test_a_smaller_run_has_the_same_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     """The daemon binds nobody, so that pods are never bound whatever else there is."""
-    monkeypatch.setattr("vsched.lab.soak.bottle.run.SETTLE_LOOKS", 1)
+    monkeypatch.setattr("vsched.lab.soak.bottle.users.SETTLE_LOOKS", 1)
     monkeypatch.setattr(Daemon, "run", lambda self: asyncio.sleep(1e6))
 
     found = shrunk(settings_of(1, seconds=8.0), words.UNBOUND)
@@ -236,33 +239,45 @@ async def connected(loop: BottleLoop) -> tuple[asyncio.Transport, Kept, Kept]:
 
 def test_what_is_sent_before_a_connection_is_accepted_is_there_afterwards() -> None:
     async def main(loop: BottleLoop) -> tuple[bytes, bytes]:
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            accepting = loop.create_task(loop.sock_accept(listening))
-            await asyncio.sleep(0)
-            transport, client = await loop.create_connection(Kept, *listening.getsockname())
-            transport.write(b"early")
-            found, _ = await accepting
-            await asyncio.sleep(0.01)
-            _, server = await loop.connect_accepted_socket(Kept, found)
-            await asyncio.sleep(0.01)
-            server.transport.write(b"answer")
-            await asyncio.sleep(0.01)
-            return server.data, client.data
+        (listening,) = await loop.listening_sockets("127.0.0.1", 0)
+        transport, client = await loop.create_connection(Kept, *listening.getsockname())
+        transport.write(b"early")
+        await asyncio.sleep(0.01)
+        found, _ = await loop.sock_accept(listening)
+        _, server = await loop.connect_accepted_socket(Kept, found)
+        await asyncio.sleep(0.01)
+        server.transport.write(b"answer")
+        await asyncio.sleep(0.01)
+        return server.data, client.data
 
     assert in_a_bottle(main) == (b"early", b"answer")
 
 
 def test_who_listens_no_more_refuses_connections() -> None:
     async def main(loop: BottleLoop) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            accepting = loop.create_task(loop.sock_accept(listening))
-            await asyncio.sleep(0)
-            accepting.cancel()
-            await asyncio.sleep(0)
-            with pytest.raises(ConnectionRefusedError):
-                await loop.create_connection(Kept, *listening.getsockname())
+        (listening,) = await loop.listening_sockets("127.0.0.1", 0)
+        listening.close()
+        with pytest.raises(ConnectionRefusedError):
+            await loop.create_connection(Kept, *listening.getsockname())
 
     in_a_bottle(main)
+
+
+def test_a_killed_process_that_is_cleaned_up_takes_no_address_from_its_successor() -> None:
+    async def main(loop: BottleLoop) -> bool:
+        async def listen() -> Any:
+            (listening,) = await loop.listening_sockets("127.0.0.1", 8080)
+            return listening
+
+        killed, successor = (Process(name, loop, Random(1)) for name in ("killed", "successor"))
+        old = await killed.start(listen())
+        killed.kill()
+        await successor.start(listen())
+        old.close()
+        transport, _ = await loop.create_connection(Kept, "127.0.0.1", 8080)
+        return transport.is_closing()
+
+    assert in_a_bottle(main) is False
 
 
 def test_a_day_passes_at_once() -> None:

@@ -14,7 +14,8 @@ from vsched.lab.soak.bottle.faults import (
     ProcessFault,
     ProcessFaultKind,
 )
-from vsched.lab.soak.bottle.run import Bottle, BottleSettings
+from vsched.lab.soak.bottle.run import Bottle
+from vsched.lab.soak.bottle.settings import BottleSettings
 from vsched.sim.api.fault_plan import FaultKind, FaultRule
 
 EVERY, LASTS = 5.0, 4.0

@@ -7,7 +7,7 @@ from collections import Counter
 from vsched.kube.watch.deltas import Delta
 from vsched.lab.outcomes import PodSeen, SubmittedGang
 from vsched.lab.soak import words
-from vsched.lab.soak.outcomes import SoakOutcomes, Violations
+from vsched.lab.soak.outcomes import PARTIAL_SECONDS, SoakOutcomes, Violations
 
 
 def seen(name: str, node: str = "", phase: str = "Pending") -> PodSeen:
@@ -23,8 +23,9 @@ def record(*works: SubmittedGang) -> SoakOutcomes:
     return found
 
 
-def gang(size: int, cpus: int = 4, name: str = "g") -> SubmittedGang:
-    return SubmittedGang(f"ns/{name}", "q", tuple(f"ns/{name}-{index}" for index in range(size)), cpus)
+def gang(size: int, cpus: int = 4, name: str = "g", minimum: int | None = None) -> SubmittedGang:
+    pods = tuple(f"ns/{name}-{index}" for index in range(size))
+    return SubmittedGang(f"ns/{name}", "q", pods, size if minimum is None else minimum, cpus)
 
 
 def test_a_gang_from_its_creation_to_its_end() -> None:
@@ -41,6 +42,29 @@ def test_a_gang_from_its_creation_to_its_end() -> None:
     for name in ("g-0", "g-1"):
         found.apply(Delta.DELETED, seen(name, "n1", "Succeeded"))
     assert (found.present, found.finished, found.evicted, found.violations.counts) == (0, 2, 0, Counter())
+
+
+def test_a_gang_that_is_broken_up_is_taken_back_by_its_user() -> None:
+    found = record(gang(3, minimum=2))
+    found.apply(Delta.MODIFIED, seen("g-0", "n1"))
+    found.apply(Delta.MODIFIED, seen("g-1", "n1"))
+    found.apply(Delta.DELETED, seen("g-0", "n1"))
+    assert ([work.key for work in found.done], found.never_bound()) == ([], ["ns/g-2"])
+    found.apply(Delta.DELETED, seen("g-1", "n1"))
+    assert ([work.key for work in found.done], found.never_bound()) == (["ns/g"], [])
+    assert found.evicted == 2
+
+
+def test_a_gang_that_is_partial_for_too_long_is_noticed_once() -> None:
+    found = record(gang(2), gang(3, name="h", minimum=1))
+    found.apply(Delta.MODIFIED, seen("g-0", "n1"))
+    found.apply(Delta.MODIFIED, seen("h-0", "n2"))
+    for now in (5.0, 5.0 + PARTIAL_SECONDS):
+        found.look(now)
+        assert not found.violations.counts
+    for now in (6.0 + PARTIAL_SECONDS, 7.0 + 2 * PARTIAL_SECONDS):
+        found.look(now)
+    assert found.violations.first == {words.PARTIAL: [words.partly_bound("ns/g")]}
 
 
 def test_a_pod_on_another_node_than_before_was_bound_twice() -> None:

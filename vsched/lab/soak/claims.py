@@ -1,11 +1,48 @@
-"""Which promises about claims are broken."""
+"""What the pods of a soak claim, and which promises about claims are broken."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from vsched.lab.sender import Obj
+import orjson
+
+from vsched.api.resources import NODES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS
+from vsched.kube.client import ApiClient
+from vsched.lab.claiming import fixtures
+from vsched.lab.sender import Obj, Sender
 from vsched.lab.soak import words
+from vsched.lab.soak.outcomes import Violations
+
+LOOKS = 60
+"""How often claims are looked at, a second apart, until nothing is wrong with them."""
+
+
+async def offer(client: ApiClient, sender: Sender, namespaces: Iterable[str], devices: int) -> None:
+    """Create what pods claim: on every node so many devices."""
+    nodes = [each["metadata"]["name"] for each in (await client.list(NODES.path()))["items"]]
+    for path, found in fixtures(nodes, namespaces, devices):
+        await sender.send("POST", path, orjson.dumps(found))
+
+
+async def judge(client: ApiClient, violations: Violations) -> None:
+    """Look until nothing is wrong: pods end and are deleted all the time, and their claims a moment later."""
+    found: list[tuple[str, str]] = []
+    for _ in range(LOOKS):
+        found = await _broken(client)
+        if not found:
+            return
+        await asyncio.sleep(1.0)
+    for promise, what in found:
+        violations.add(promise, what)
+
+
+async def _broken(client: ApiClient) -> list[tuple[str, str]]:
+    pods, claims, disks = [(await client.list(kind.path()))["items"] for kind in (PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS)]
+    return [
+        *((words.WITHOUT_CLAIMS, each) for each in wrong(pods, claims, disks)),
+        *((words.CLAIM_FOR_NOBODY, each) for each in for_nobody(pods, claims)),
+    ]
 
 
 def key_of(obj: Obj) -> str:

@@ -24,9 +24,10 @@ from vsched.lab.soak.bottle.exploring import Explored, explored, order_table, ru
 from vsched.lab.soak.bottle.exploring import as_table as orders_table
 from vsched.lab.soak.bottle.faults import BottleFaults
 from vsched.lab.soak.bottle.orders import parsed
-from vsched.lab.soak.bottle.run import Bottle, BottleSettings
+from vsched.lab.soak.bottle.run import Bottle
 from vsched.lab.soak.bottle.scenes import SCENES
 from vsched.lab.soak.bottle.seeds import run_seeds
+from vsched.lab.soak.bottle.settings import BottleSettings
 from vsched.lab.soak.bottle.shrinking import shrunk
 from vsched.lab.soak.bottle.view import as_log, as_seeds_table, as_table, command_of
 from vsched.lab.soak.churn import Rate, cpus_used
@@ -48,6 +49,7 @@ Examples:
   vsched soak --minutes 20 --ask
   vsched soak --minutes 5 --claims --faults config/faults.yaml --kill-every 20s --lease-seconds 3
   vsched soak --virtual --seed 7 --hours 24 --daemons 3 --nodes 8 --pods-per-minute 60 --faults config/bottle.yaml
+  vsched soak --virtual --minutes 10 --nodes 8 --pods-per-minute 60 --claims --ask --faults config/bottle.yaml
   vsched soak --virtual --seed 7 --minutes 10 --until 31.5s --trace trace.log
   vsched soak --virtual --seed 7 --minutes 10 --faults config/bottle.yaml --shrink
   vsched soak --virtual --seeds 100 --minutes 1 --daemons 2 --nodes 8 --pods-per-minute 60 --faults config/bottle.yaml
@@ -62,15 +64,15 @@ comes with the command that runs to the moment before it.
 deviations from the usual one. A violation comes with the command that runs the order it happened in.
 
 Exits 1 if a guarantee was broken: a pod bound twice, an overcommitted node, a pod never bound or a gang left partial
-although it fits, a pod without its claims or a claim without its pod, a daemon that crashed or had no successor, an
-error in a log, memory, files, tasks or series that grow, a session that violates a rule of vsched verify (the
-daemons check as many as time allows).
+although it fits, a vcjob that never ends, restarts too often or leaves something behind, a pod without its claims or a
+claim without its pod, a daemon that crashed or had no successor, an error in a log, memory, files, tasks or series that
+grow, a session that violates a rule of vsched verify (the daemons check as many as time allows).
 """
 
 ALL = "all"
 """All scenes."""
-BOTH = frozenset({"minutes", "nodes", "pods_per_minute", "seed", "faults", "daemons", "shards"})
-REAL = frozenset({"kill_every", "kills", "signal_name", "lease_seconds", "claims", "asked", "keep"})
+BOTH = frozenset({"minutes", "nodes", "pods_per_minute", "seed", "faults", "daemons", "shards", "claims", "asked"})
+REAL = frozenset({"kill_every", "kills", "signal_name", "lease_seconds", "keep"})
 VIRTUAL = frozenset({"virtual", "hours", "until", "trace", "shrink", "verify", "seeds", "policy"})
 OF_ONE_SEED = frozenset({"until", "trace", "shrink"})
 """The flags of each way to run."""
@@ -195,6 +197,8 @@ def command(
             policy=policy,
             verify=verify,
             pods_per_minute=pods_per_minute,
+            claims=claims,
+            asked=asked,
             faults=BottleFaults() if faults is None else read_plan(faults, BottleFaults),
         )
         if seeds is not None:

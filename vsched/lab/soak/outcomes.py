@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Container
 from dataclasses import dataclass, field
+from math import inf
 
 from vsched.kube.watch.deltas import Delta
 from vsched.lab.outcomes import PodEntry, PodOutcomes, PodSeen, SubmittedGang
@@ -15,6 +16,8 @@ from vsched.lab.soak import words
 
 RECENT = 20_000
 """More than the pods that are bound before the first of them is read."""
+PARTIAL_SECONDS = 120.0
+"""How long a gang may be partial, whatever goes wrong meanwhile."""
 MOST_LISTED = 50
 """Violations of one kind that are listed; all are counted."""
 
@@ -43,6 +46,8 @@ class SoakOutcomes(PodOutcomes):
         """When the latest pods were seen to be bound; steady clock."""
         self.violations = violations
         self._node_cpus = node_cpus
+        self._partial: dict[str, float] = {}
+        """Since when gangs have been partial; infinity for those that were noted."""
         self._lists = False
         """Whether a list is being read."""
         self._used: Counter[str] = Counter()
@@ -58,6 +63,15 @@ class SoakOutcomes(PodOutcomes):
             self.violations.add(words.UNBOUND, words.waited(pod, waited_seconds))
         for gang in self.partial():
             self.violations.add(words.PARTIAL, words.partly_bound(gang))
+
+    def look(self, now: float) -> None:
+        """Note gangs that have been partial for too long; steady clock."""
+        since = {gang: self._partial.get(gang, now) for gang in self.partial()}
+        for gang, begin in since.items():
+            if now - begin > PARTIAL_SECONDS:
+                self.violations.add(words.PARTIAL, words.partly_bound(gang))
+                since[gang] = inf
+        self._partial = since
 
     def excuse(self, pod: str) -> SubmittedGang | None:
         """Expect nothing more of the job of a pod, of which a part was taken away; None for a pod of others."""
@@ -75,7 +89,7 @@ class SoakOutcomes(PodOutcomes):
         for gang in self.gangs.values():
             whole = all(pod in present and pod in self._pods for pod in gang.pods)
             gang.cancelled = gang.cancelled or gang.finished > 0 or not whole
-            gang.bound = gang.finished = 0
+            gang.bound = gang.finished = gang.lost = 0
             gang.nodes.clear()
         for entry in self._pods.values():
             entry.node, entry.finished = "", False
@@ -92,6 +106,13 @@ class SoakOutcomes(PodOutcomes):
     def present(self) -> int:
         """The number of pods that exist."""
         return len(self._pods)
+
+    def _lost(self, gang: SubmittedGang) -> None:
+        """A pod was taken away, and nobody makes it again: a job that is broken up by that is taken back."""
+        gang.lost += 1
+        if len(gang.pods) - gang.lost < gang.minimum and not gang.cancelled:
+            gang.cancelled = True
+            self.done.append(gang)
 
     # -- what the reflector calls
 
@@ -142,5 +163,6 @@ class SoakOutcomes(PodOutcomes):
         if not entry.finished:
             self.evicted += not entry.gang.cancelled
             self._ended(entry)
+            self._lost(entry.gang)
         if not any(pod in self._pods for pod in entry.gang.pods):
             self.gangs.pop(entry.gang.key, None)

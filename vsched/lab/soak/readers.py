@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from itertools import count
 from random import Random
+from typing import Protocol
 
 import orjson
 
 from vsched.errors import VschedError
+from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.lab.soak.daemons import SoakDaemon
 
 PAUSE_SECONDS = 0.5
 DUMP_EVERY = 30
@@ -19,10 +20,19 @@ DUMP_EVERY = 30
 TIMEOUT_SECONDS = 30.0
 
 
+class Asked(Protocol):
+    """A daemon that answers."""
+
+    @property
+    def listening(self) -> Connection:
+        """Where."""
+        ...
+
+
 class Reader:
     """Asks each daemon in turn; one that does not answer is passed over, as it may have been killed."""
 
-    def __init__(self, daemons: Sequence[SoakDaemon], seed: int) -> None:
+    def __init__(self, daemons: Sequence[Asked], seed: int) -> None:
         self._daemons = daemons
         self._draw = Random(seed)
         self.answers = 0

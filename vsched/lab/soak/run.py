@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
-from vsched.api.resources import NODES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS
 from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
+from vsched.clock import monotonic
 from vsched.daemon.options import Options
 from vsched.errors import Unavailable
 from vsched.kube.auth.connection import Connection
@@ -28,12 +27,10 @@ from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LeaseSettings
 from vsched.lab.children import ClusterChild, cluster_child
-from vsched.lab.claiming import fixtures
 from vsched.lab.outcomes import pod_watch, spread_ms
 from vsched.lab.sender import Sender
-from vsched.lab.soak import words
+from vsched.lab.soak import claims, words
 from vsched.lab.soak.churn import NAMESPACES, Rate, SoakUsers
-from vsched.lab.soak.claims import for_nobody, wrong
 from vsched.lab.soak.daemons import SoakDaemon, leader_of, until
 from vsched.lab.soak.kills import Killer, Killing, Kills
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
@@ -49,8 +46,6 @@ PATIENCE_SECONDS = 300.0
 """How long the last pods may wait: a dead watch is detected after two and a half minutes."""
 MOST_SAMPLES = 20_000
 """Measurements kept of one daemon process, the latest."""
-CLAIM_LOOKS = 60
-"""How often claims are looked at, a second apart, until nothing is wrong with them."""
 AGENT = "vsched-soak"
 
 
@@ -111,7 +106,7 @@ class Soak:
             await self._ready()
             await self.churn.settle_in()
             if self._settings.claims:
-                await self._offer_claims()
+                await claims.offer(self._client, self._sender, NAMESPACES, NODE_CPUS)
             self._began = time.perf_counter()
             tasks += [group.create_task(self._sample()), group.create_task(self._tell(quiet))]
             if self._settings.asked:
@@ -131,7 +126,7 @@ class Soak:
             self._ended = time.perf_counter()
             self._judge()
             if self._settings.claims:
-                await self._judge_claims()
+                await claims.judge(self._client, self.violations)
             await together(*(daemon.close() for daemon in self._daemons))
             await together(*running)
             for task in tasks:
@@ -150,36 +145,11 @@ class Soak:
                 raise Unavailable(words.none_ready(READY_SECONDS, problem))
             await asyncio.sleep(0.1)
 
-    async def _offer_claims(self) -> None:
-        """Create what pods claim: on every node as many devices as it can have pods."""
-        nodes = [each["metadata"]["name"] for each in (await self._client.list(NODES.path()))["items"]]
-        for path, found in fixtures(nodes, NAMESPACES, NODE_CPUS):
-            await self._sender.send("POST", path, orjson.dumps(found))
-
-    async def _judge_claims(self) -> None:
-        """Look until nothing is wrong: pods end and are deleted all the time, and their claims a moment later."""
-        found: list[tuple[str, str]] = []
-        for _ in range(CLAIM_LOOKS):
-            found = await self._broken()
-            if not found:
-                return
-            await asyncio.sleep(1.0)
-        for promise, what in found:
-            self.violations.add(promise, what)
-
-    async def _broken(self) -> list[tuple[str, str]]:
-        pods, claims, disks = [
-            (await self._client.list(kind.path()))["items"] for kind in (PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS)
-        ]
-        return [
-            *((words.WITHOUT_CLAIMS, each) for each in wrong(pods, claims, disks)),
-            *((words.CLAIM_FOR_NOBODY, each) for each in for_nobody(pods, claims)),
-        ]
-
     # -- while it runs
 
     async def _sample(self) -> None:
         while True:
+            self.outcomes.look(monotonic())
             for daemon in self._daemons:
                 key, figures = f"{daemon.name}-{daemon.starts}", await daemon.figures()
                 if figures:

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vsched.clock import Clock
-from vsched.daemon.app import Daemon
+from vsched.daemon.app import Daemon, DaemonSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.candidate import LeaseLost
 from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.processes import Process
 from vsched.lab.soak.outcomes import Violations
 from vsched.settings import Settings
@@ -58,6 +59,11 @@ class BottleDaemon:
         self._killed: asyncio.Event = asyncio.Event()
         self._burials: set[asyncio.Task[None]] = set()
 
+    @property
+    def listening(self) -> Connection:
+        """Where it answers questions."""
+        return Connection(f"http://{self._options.listen_address}")
+
     async def run(self) -> None:
         """Keep it running."""
         while True:
@@ -78,9 +84,12 @@ class BottleDaemon:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _run(self, process: Process) -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, BottleLoop)
         async with ApiClient(Connection(self._url, agent=self.agent)) as client:
             policy = PolicyAsRead(self._policy, process)
-            await Daemon(self._options, client, registry(), clock=process, policy=policy).run()
+            settings = DaemonSettings(listen=loop.listening_sockets)
+            await Daemon(self._options, client, registry(), clock=process, policy=policy, settings=settings).run()
 
     def _died(self, error: BaseException) -> None:
         found = first_error(error) if isinstance(error, BaseExceptionGroup) else error

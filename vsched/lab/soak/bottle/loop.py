@@ -10,7 +10,7 @@ import asyncio
 import heapq
 import socket
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Executor
 from contextvars import Context, copy_context
 from functools import partial
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from vsched.errors import VschedError
 from vsched.lab.soak.bottle import words
-from vsched.lab.soak.bottle.network import Accepted, Arriving, Network
+from vsched.lab.soak.bottle.network import Accepted, Arriving, ListeningSocket, Network
 from vsched.lab.soak.bottle.processes import process_in, takes
 
 T = TypeVar("T")
@@ -80,8 +80,6 @@ class BottleLoop(asyncio.BaseEventLoop):
         self._now = 0.0
         self._selector = _NoSelector(self._move)
         self._connecting: dict[socket.socket, tuple[str, int]] = {}
-        self._accepting: dict[tuple[str, int], asyncio.Queue[Accepted]] = {}
-        """Connections that wait to be accepted, by the address where somebody listens."""
         self.set_exception_handler(self._failed)
         self.failures: list[dict[str, Any]] = []
         """What went wrong in steps that nobody waits for."""
@@ -143,19 +141,14 @@ class BottleLoop(asyncio.BaseEventLoop):
             host, port = sock.getsockname()
         return self.network.listen(protocol_factory, host, port, copy_context(), sock)
 
-    async def sock_accept(self, sock: socket.socket) -> Any:
-        """The next connection at the address of a socket: what ``connect_accepted_socket`` takes."""
-        host, port = address = sock.getsockname()[:2]
-        backlog = self._accepting.get(address)
-        if backlog is None:
-            backlog = self._accepting[address] = asyncio.Queue(BACKLOG)
-            self.network.listen(partial(Arriving, backlog), host, port, copy_context())
-        try:
-            return await backlog.get(), address
-        except asyncio.CancelledError:  # nobody listens there any more
-            self.network.listening.pop(address, None)
-            del self._accepting[address]
-            raise
+    async def listening_sockets(self, host: str, port: int) -> Sequence[Any]:
+        """What ``sock_accept`` takes, in place of sockets of the machine; raises OSError."""
+        backlog: asyncio.Queue[Accepted] = asyncio.Queue(BACKLOG)
+        return [ListeningSocket(self.network.listen(partial(Arriving, backlog), host, port, copy_context()), backlog)]
+
+    async def sock_accept(self, sock: Any) -> Any:
+        """The next connection: what ``connect_accepted_socket`` takes."""
+        return await sock.backlog.get(), sock.getsockname()
 
     async def connect_accepted_socket(self, protocol_factory: Any, sock: Any, **_: Any) -> Any:
         protocol = protocol_factory()

@@ -51,8 +51,8 @@ class Listening(NamedTuple):
 class Server:
     """A listening server, as asyncio returns it."""
 
-    def __init__(self, network: Network, address: tuple[str, int], sock: socket | None) -> None:
-        self._network, self._address, self._sock = network, address, sock
+    def __init__(self, network: Network, address: tuple[str, int], listening: Listening, sock: socket | None) -> None:
+        self._network, self._address, self._listening, self._sock = network, address, listening, sock
 
     @property
     def sockets(self) -> tuple[Server, ...]:
@@ -63,10 +63,11 @@ class Server:
         return self._address
 
     def is_serving(self) -> bool:
-        return self._address in self._network.listening
+        return self._network.listening.get(self._address) is self._listening
 
     def close(self) -> None:
-        self._network.listening.pop(self._address, None)
+        if self.is_serving():  # who was killed may be cleaned up when another one listens there
+            del self._network.listening[self._address]
         if self._sock is not None:
             self._sock.close()
 
@@ -131,8 +132,8 @@ class Network:
         found = self.listening.get(address)
         if found is not None and (found.process is None or found.process.alive):
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
-        self.listening[address] = Listening(factory, context, current())
-        return Server(self, address, sock)
+        listening = self.listening[address] = Listening(factory, context, current())
+        return Server(self, address, listening, sock)
 
     async def reach(self, host: str, port: int) -> None:
         """Wait until an address answers; raises ConnectionRefusedError where nobody listens."""
@@ -188,6 +189,23 @@ class Accepted(_NoSocket):
         else:
             end.resume_reading()
         return end
+
+
+class ListeningSocket:
+    """What a server listens at that accepts its connections one by one."""
+
+    def __init__(self, server: Server, backlog: asyncio.Queue[Accepted]) -> None:
+        self._server = server
+        self.backlog = backlog
+        """Connections that wait to be accepted."""
+
+    def getsockname(self) -> tuple[str, int]:
+        """The address."""
+        return self._server.getsockname()
+
+    def close(self) -> None:
+        """Nobody listens there any more."""
+        self._server.close()
 
 
 class Arriving(asyncio.Protocol):

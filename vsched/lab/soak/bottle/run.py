@@ -5,67 +5,38 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from contextlib import AsyncExitStack
+from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
 import structlog
 
-from vsched.apimachinery.manifests.node_groups import DEFAULT_CAPACITY
 from vsched.daemon.options import Options
-from vsched.kube.auth.connection import Connection
-from vsched.kube.client import ApiClient
-from vsched.lab.outcomes import pod_watch
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
-from vsched.lab.soak.bottle.faults import SERVER, BottleFaults
+from vsched.lab.soak.bottle.faults import SERVER
 from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.misfortunes.happening import Misfortunes
 from vsched.lab.soak.bottle.network import End
-from vsched.lab.soak.bottle.patience import PatientSender
 from vsched.lab.soak.bottle.processes import Process, current
-from vsched.lab.soak.churn import Rate, SoakUsers
+from vsched.lab.soak.bottle.settings import BottleSettings
+from vsched.lab.soak.bottle.users import BottleUsers
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.log import LEVELS
 from vsched.sim.api.fault_plan import FaultInjector
 from vsched.sim.cluster import Cluster
 
-NODE_CPUS = int(DEFAULT_CAPACITY["cpu"])
 LOOK_SECONDS = 5.0
-SETTLE_LOOKS = 120
-"""How often it is looked whether all work runs, once nothing goes wrong any more."""
 CANCELLED_TIMES = 5
 """Some of what is cancelled goes on for a while, to end in order."""
 LINES_KEPT = 20_000
 """Lines of the log that are kept where not all of it is wanted."""
-AGENT = "vsched-users"
+PORT = 8080
+"""Daemons answer at the ports after it."""
 DAEMONS = ("vsched/",)
 """How the User-Agent of a daemon begins: requests of others do not fail."""
-
-
-class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in a bottle, and for how long it runs."""
-
-    seed: int = 1
-    seconds: float = 600.0
-    """While work comes and things go wrong."""
-    until: float | None = None
-    """Stop there, whatever is under way."""
-    trace: bool = False
-    """Keep all that is sent."""
-    nodes: int = 8
-    daemons: int = 1
-    shards: int = 1
-    """Into how many the work is divided."""
-    policy: Path | None = None
-    """The file with the policy of the daemons; the built-in one without it."""
-    verify: float = 1.0
-    """The share of sessions that are checked against the rules."""
-    pods_per_minute: float = 60.0
-    faults: BottleFaults = BottleFaults()
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -195,23 +166,37 @@ class Bottle:
             lambda: Cluster(settings.nodes, faults=injector, gate=gate, seed=seed), process, over
         )
         options = Options(
-            listen_address="",
             healthz_address="",
             verify=settings.verify,
             leader_elect=settings.daemons > 1,
             shards=settings.shards,
         )
         self.daemons = [
-            BottleDaemon(f"daemon-{number}", cluster.url, options, self._process, self.violations, settings.policy)
+            BottleDaemon(
+                f"daemon-{number}",
+                cluster.url,
+                msgspec.structs.replace(options, listen_address=f"127.0.0.1:{PORT + number}" if settings.asked else ""),
+                self._process,
+                self.violations,
+                settings.policy,
+            )
             for number in range(1, settings.daemons + 1)
         ]
         running = [self.loop.create_task(daemon.run()) for daemon in self.daemons]
         misfortunes.begin(self.daemons, self.loop.network)
-        users = self._process("users").start(self._use(cluster, injector))
-        await self._watched([users, server, *running])
+        users = BottleUsers(settings, cluster, self.daemons, self.violations, self._new_random())
+        self.outcomes = users.outcomes
+        using = self._process("users").start(users.run(partial(misfortunes.begin_in, cluster), self._all_is_well))
+        await self._watched([using, server, *running])
         over.set()
         misfortunes.end()
         await self._ended(self.daemons, running, server)
+
+    def _all_is_well(self) -> None:
+        """Nothing goes wrong from now on."""
+        self.injector.enabled = False
+        self.misfortunes.end()
+        self._say("", words.NOTHING_GOES_WRONG)
 
     async def _served(
         self, make: Callable[[], Cluster], process: Process, over: asyncio.Event
@@ -249,38 +234,6 @@ class Bottle:
         done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
-
-    async def _use(self, cluster: Cluster, injector: FaultInjector) -> None:
-        """Users create work for so long; then nothing goes wrong any more, and all that fits has to run."""
-        settings, url = self._settings, cluster.url
-        self.outcomes = SoakOutcomes(NODE_CPUS, self.violations)
-        async with AsyncExitStack() as stack:
-            client = await stack.enter_async_context(ApiClient(Connection(url, agent=AGENT)))
-            sender = await stack.enter_async_context(PatientSender(url))
-            churn = SoakUsers(
-                sender, self.outcomes, Rate(settings.pods_per_minute, settings.seed), shards=settings.shards
-            )
-            reflector = pod_watch(client, self.outcomes)
-            watch = asyncio.ensure_future(reflector.run())
-            await churn.settle_in()
-            self.misfortunes.begin_in(cluster, self.outcomes, reflector.list_again)
-            over = asyncio.Event()
-            working = asyncio.ensure_future(churn.run(over))
-            await asyncio.sleep(settings.seconds)
-            over.set()
-            await working
-            injector.enabled = False
-            self.misfortunes.end()
-            self._say("", words.NOTHING_GOES_WRONG)
-            deleting = asyncio.ensure_future(churn.delete_done())
-            for _ in range(SETTLE_LOOKS):
-                if not self.outcomes.never_bound() and not self.outcomes.partial():
-                    break
-                await asyncio.sleep(LOOK_SECONDS)
-            self.outcomes.judge(SETTLE_LOOKS * LOOK_SECONDS)
-            churn.judge(self.violations)
-            for task in (watch, deleting):
-                task.cancel()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is known now."""

@@ -24,7 +24,8 @@ from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS
 from vsched.lab.soak.bottle.network import End
 from vsched.lab.soak.bottle.orders import Deviation, Order, OrderedLoop, as_text
 from vsched.lab.soak.bottle.processes import Process
-from vsched.lab.soak.bottle.run import Bottle, BottleSettings
+from vsched.lab.soak.bottle.run import Bottle
+from vsched.lab.soak.bottle.settings import BottleSettings
 from vsched.lab.soak.claims import for_nobody, key_of, wrong
 from vsched.settings.installed import registry
 from vsched.settings.load import load_text

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from vsched.lab.soak.bottle.run import Bottle, BottleSettings
+from vsched.lab.soak.bottle.run import Bottle
+from vsched.lab.soak.bottle.settings import BottleSettings
 
 RUNS_OF_A_PROCESS = 100
 """So that what a run leaves in memory does not add up."""

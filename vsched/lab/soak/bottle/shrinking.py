@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from vsched.lab.soak.bottle.run import Bottle, BottleSettings
+from vsched.lab.soak.bottle.run import Bottle
+from vsched.lab.soak.bottle.settings import BottleSettings
 
 FEWEST_PODS = 1.0
 """A minute."""
@@ -34,6 +35,9 @@ def _smaller(settings: BottleSettings) -> Iterator[BottleSettings]:
         rules = getattr(faults, name)
         for at in range(len(rules)):
             yield change(settings, faults=change(faults, **{name: (*rules[:at], *rules[at + 1 :])}))
+    for flag in ("claims", "asked"):
+        if getattr(settings, flag):
+            yield change(settings, **{flag: False})
     if settings.shards > 1:
         yield change(settings, shards=1)
     elif settings.daemons > 1:

@@ -11,7 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from vsched.lab.soak.bottle import words
-from vsched.lab.soak.bottle.run import BottleSettings, Line
+from vsched.lab.soak.bottle.run import Line
+from vsched.lab.soak.bottle.settings import BottleSettings
 
 BEFORE_SECONDS = 1.0
 """So long before a violation the command stops that shows how it came about."""
@@ -64,6 +65,8 @@ def command_of(settings: BottleSettings, faults: Path | None, until: float) -> s
     numbers = (settings.seed, settings.seconds / 60, settings.nodes, settings.daemons, settings.pods_per_minute)
     more = "" if settings.shards == 1 else f" --shards {settings.shards}"
     more += "" if settings.verify == 1.0 else f" --verify {100 * settings.verify:g}%"
+    more += " --claims" if settings.claims else ""
+    more += " --ask" if settings.asked else ""
     more += "" if settings.policy is None else f" --policy {settings.policy}"
     return words.command(*numbers, more if faults is None else f"{more} --faults {faults}", until)
 

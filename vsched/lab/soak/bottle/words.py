@@ -20,6 +20,9 @@ ONE_SCENE = "--order: of one scene (expected its name with --orders)"
 COLUMNS = ("scene", "deviations", "orders", "seconds", "broken")
 SEEDS_COLUMNS = ("seed", "virtual minutes", "pods bound", "starts", "broken")
 WITH_SEEDS = "with --seeds"
+VCJOB_NOT_DONE = "vcjob never done"
+RETRIED_TOO_OFTEN = "vcjob restarted too often"
+LEFT_OF_A_VCJOB = "left of a vcjob"
 NOT_AT_REST = "not at rest"
 NEVER = "what must never be"
 NOTHING_TO_SHRINK = "--shrink: no promise was broken in this run (expected a seed with which one is)"
@@ -66,6 +69,16 @@ def command(seed: int, minutes: float, nodes: int, daemons: int, pods: float, mo
 def holds(node: str, cpus: int, room: int) -> str:
     """A node with more than fits on it."""
     return f"{node} holds {cpus} of {room} cpus"
+
+
+def vcjob_is(job: str, phase: str) -> str:
+    """A vcjob that should have ended."""
+    return f"vcjob {job} is {phase or 'new'}"
+
+
+def retried(job: str, times: int) -> str:
+    """A vcjob that restarts more often than it may."""
+    return f"vcjob {job} restarted {times} times"
 
 
 def says(group: str, phase: object, placed: int, minimum: int) -> str:
