@@ -99,7 +99,7 @@ class Slots:
     def score(self, task: Task) -> Floats | None:
         return None
 
-    def take(self, task: Task, row: int, *, later: bool) -> None:
+    def take(self, task: Task, row: int, way: object = None, *, later: bool) -> None:
         chosen = self._chosen(task, row, later=later)
         assert chosen is not None, "the row fits"
         self._give(task.uid, row, chosen)

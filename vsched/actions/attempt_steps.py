@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vsched.framework.claims.claims import Wish
+from vsched.framework.claims.claims import Preference
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.model.pods.task import Task
 
@@ -31,7 +31,7 @@ class AttemptSteps(NamedTuple):
 
     steps: Sequence[LedgerEntry]
     taken: Sequence[FreedRoom]
-    claims: Sequence[Wish]
+    claims: Sequence[Preference]
     """What the claims of the placed tasks were to get."""
 
     @property

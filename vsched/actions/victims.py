@@ -160,8 +160,8 @@ class Attempt:
     def done(self, mark: Mark) -> AttemptSteps:
         """What was done since a mark, to do it again."""
         steps = self.session.ledger.log[mark.step :]
-        wishes = self.session.claims.wishes(step.task for step in steps if step.cause is None)
-        return AttemptSteps(steps, self._taken[mark.taken :], wishes)
+        preferences = self.session.claims.preferences(step.task for step in steps if step.cause is None)
+        return AttemptSteps(steps, self._taken[mark.taken :], preferences)
 
     def start_over(self, mark: Mark, tasks: Iterable[Task]) -> None:
         """Go back to a mark; give these tasks the refusals that they had before the attempt."""
@@ -173,8 +173,8 @@ class Attempt:
 
     def do_again(self, done: AttemptSteps) -> None:
         """Take the same steps again, from where they were taken first."""
-        for wish in done.claims:
-            self.session.claims.prefer(*wish)
+        for preference in done.claims:
+            self.session.claims.prefer(*preference)
         redo(self.statement, done.steps)
         self._taken += done.taken
         for step in done.steps:

@@ -22,8 +22,8 @@ NO_HANDLERS: Sequence[ClaimHandler] = ()
 _NOTHING_UNREAD: Mapping[str, str] = {}
 
 
-class Wish(NamedTuple):
-    """What a task is to get on a row, if it can; None: whatever comes first."""
+class Preference(NamedTuple):
+    """What a task gets on a row, if it can; None: whatever comes first."""
 
     task: Task
     row: int
@@ -61,7 +61,7 @@ class Claims:
         """Equal values of ``_concerns`` are one object."""
         self._obstacles: dict[str, Refusal | None] = {}
         """By uid: what ``obstacle`` found; only evictions can change it."""
-        self._wishes: dict[str, Wish] = {}
+        self._preferences: dict[str, Preference] = {}
         """By uid."""
         self._last: TaskClaims | None = None
         """What ``of`` found last, if there was no step since."""
@@ -153,22 +153,25 @@ class Claims:
 
     def prefer(self, task: Task, row: int, way: object) -> None:
         """The task gets this on the row from now on, as long as it can be had; None: whatever comes first."""
-        self._wishes[task.uid] = Wish(task, row, way)
-        handlers = self._concerned(task)
-        mine = way if isinstance(way, tuple) else (None,) * len(handlers)
-        for handler, one in zip(handlers, mine, strict=True):
-            handler.prefer(task, row, one)
+        self._preferences[task.uid] = Preference(task, row, way)
 
-    def wishes(self, tasks: Iterable[Task]) -> list[Wish]:
+    def preferences(self, tasks: Iterable[Task]) -> list[Preference]:
         """What tasks with claims are to get at present."""
-        return [self._wishes.get(task.uid) or Wish(task, 0, None) for task in tasks if self.concerns(task)]
+        known = self._preferences
+        return [known.get(task.uid) or Preference(task, 0, None) for task in tasks if self.concerns(task)]
 
     # -- steps of the ledger ----------------------------------------------------------------------------------------
 
     def take(self, task: Task, row: int, *, later: bool) -> None:
         """The task was placed on the row; ``later`` where pods are still to leave it."""
-        for handler in self._changed(task):
-            handler.take(task, row, later=later)
+        handlers = self._changed(task)
+        if not handlers:
+            return
+        preferred = self._preferences.get(task.uid)
+        way = preferred.way if preferred is not None and preferred.row == row else None
+        ways = way if isinstance(way, tuple) else (None,) * len(handlers)
+        for handler, one in zip(handlers, ways, strict=True):
+            handler.take(task, row, one, later=later)
 
     def give_back(self, task: Task, row: int) -> None:
         """The placement of the task is undone."""

@@ -125,12 +125,11 @@ class ClaimHandler(Protocol):
         """
         ...
 
-    def prefer(self, task: Task, row: int, way: object) -> None:
-        """From now on ``take`` chooses this way on the row, as long as it can be had; None: whatever comes first."""
-        ...
+    def take(self, task: Task, row: int, way: object = None, *, later: bool) -> None:
+        """The task was placed on the row, which fits: choose what it gets, and take it.
 
-    def take(self, task: Task, row: int, *, later: bool) -> None:
-        """The task was placed on the row: choose what it gets, and take it. The row fits."""
+        ``way`` is chosen if it can be had; None: whatever comes first.
+        """
         ...
 
     def give_back(self, task: Task, row: int) -> None:

@@ -65,8 +65,6 @@ class DeviceHandler:
         """Needs with searches that ran out of steps."""
         self._searched: dict[tuple[int, int, bool], tuple[int, DeviceSearchResult]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
-        self._preferred: dict[str, tuple[int, Picks]] = {}
-        """By uid: the row and the devices there that a task is to get if it can."""
 
     # -- questions --------------------------------------------------------------------------------------------------
 
@@ -202,21 +200,13 @@ class DeviceHandler:
                 break
         return ClaimWays(tuple(found), complete) if found else ClaimWays((None,), complete)
 
-    def prefer(self, task: Task, row: int, way: object) -> None:
-        """The task gets these devices on the row, if it can."""
-        if way is None:
-            self._preferred.pop(task.uid, None)
-        else:
-            assert isinstance(way, tuple)
-            self._preferred[task.uid] = row, way
-
     # -- steps ------------------------------------------------------------------------------------------------------
 
-    def take(self, task: Task, row: int, *, later: bool) -> None:
+    def take(self, task: Task, row: int, way: object = None, *, later: bool) -> None:
         """Choose devices for the claims that have none, and use all claims."""
         found = self._resolver.of(task)
         if found.needs is not None:
-            self._choose(task, found, row, later=later)
+            self._choose(task, found, row, way, later=later)
         for key in found.keys:
             if key in self._catalogue.claims or self._uses.chosen(key) is not None:
                 self._uses.take(key, task.uid)
@@ -249,13 +239,13 @@ class DeviceHandler:
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
-    def _choose(self, task: Task, found: TaskDevices, row: int, *, later: bool) -> None:
+    def _choose(self, task: Task, found: TaskDevices, row: int, way: object, *, later: bool) -> None:
         needs = found.needs
         assert needs is not None
         asks = self._room.asks_on(needs, row)
         whens = (False, True) if later and self._room.counts.differ else (False,)
         tries = chain(
-            ((late, self._preferred_picks(task, asks, row, later=late)) for late in whens),
+            ((late, self._preferred(way, asks, row, later=late)) for late in whens),
             ((late, self._search(needs, row, later=late).picks) for late in whens),
         )
         node = self._statics.names[row]
@@ -267,12 +257,14 @@ class DeviceHandler:
             allocation = allocation_of(mine, ask, self._inventory, node, claim.uid if claim else task.uid)
             self._uses.choose(key, allocation, later=waits)
 
-    def _preferred_picks(self, task: Task, asks: Sequence[ClaimAsk], row: int, *, later: bool) -> Picks | None:
-        """The devices that the task is to get on the row; None where it has no such wish, or they are not free."""
-        preferred = self._preferred.get(task.uid)
-        if preferred is None or preferred[0] != row or len(preferred[1]) != len(asks):
+    def _preferred(self, way: object, asks: Sequence[ClaimAsk], row: int, *, later: bool) -> Picks | None:
+        """The devices that the claims are to get on the row; None where that is open, or they are not free."""
+        if way is None:
             return None
-        among = [{pick.device for pick in mine} for mine in preferred[1]]
+        assert isinstance(way, tuple)
+        if len(way) != len(asks):
+            return None
+        among = [{pick.device for pick in mine} for mine in way]
         books, steps = self._uses.books, self._steps_left()
         return search(asks, row, self._inventory, books, later=later, steps=steps, among=among).picks
 

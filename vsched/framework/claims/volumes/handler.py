@@ -92,8 +92,6 @@ class VolumeHandler:
         self._asked: tuple[Task, ClassClaims] | None = None
         """The last task that was asked about, since the last step."""
         self._tries = TriesLeft()
-        self._preferred: dict[str, tuple[int, Taken]] = {}
-        """By uid: the row and the volumes there that a task is to get if it can."""
         self._storages = Storages(catalogue, statics)
         self._attached = AttachedVolumes(catalogue, statics)
         self._resolver = Resolver(catalogue, rules, self._storages.of, self._attached)
@@ -173,20 +171,12 @@ class VolumeHandler:
         found = tuple(islice(self._arrangements(wants, row, self._tries, needs, later=later), most))
         return ClaimWays(found or (None,), len(found) < most)
 
-    def prefer(self, task: Task, row: int, way: object) -> None:
-        """The task gets these volumes on the row, if it can."""
-        if way is None:
-            self._preferred.pop(task.uid, None)
-        else:
-            assert isinstance(way, tuple)
-            self._preferred[task.uid] = row, way
-
     # -- steps ------------------------------------------------------------------------------------------------------
 
-    def take(self, task: Task, row: int, *, later: bool) -> None:
+    def take(self, task: Task, row: int, way: object = None, *, later: bool) -> None:
         """Choose volumes for the claims that wait, and count all volumes on the row."""
         wants = self._wants(task)
-        arranged = self._preferred_for(task, wants, row)
+        arranged = self._preferred(way, wants, row)
         if arranged is None and not self.is_exact(task):
             # With as many tries as on any node, so that what ``fits`` found is found again.
             arranged = next(self._arrangements(wants, row, TriesLeft(), later=later), None)
@@ -289,13 +279,12 @@ class VolumeHandler:
             if self._limits.fits(wants, row, found, later=later):
                 yield found
 
-    def _preferred_for(self, task: Task, wants: Wants, row: int) -> Taken | None:
-        """What the task is to get on the row; None where it has no such wish, or that cannot be had."""
-        preferred = self._preferred.get(task.uid)
-        if preferred is None or preferred[0] != row:
+    def _preferred(self, way: object, wants: Wants, row: int) -> Taken | None:
+        """What the claims are to get on the row; None where that is open, or cannot be had."""
+        if way is None:
             return None
-        names, waiting = self._resolver.names, self._waiting(wants)
-        return preferred[1] if is_possible(self._storages, names, waiting, row, preferred[1]) else None
+        assert isinstance(way, tuple)
+        return way if is_possible(self._storages, self._resolver.names, self._waiting(wants), row, way) else None
 
     def _put(self, task: Task, wants: Wants, row: int, taken: Taken) -> None:
         self._asked = None
