@@ -75,6 +75,8 @@ SENTENCES = [
     (bottle.NOTHING_GOES_WRONG, "from now on nothing goes wrong"),
     (bottle.VCJOB_NOT_DONE, "vcjob never done"),
     (bottle.RETRIED_TOO_OFTEN, "vcjob restarted too often"),
+    (bottle.STATUS_NOT_TRUE, "status not true"),
+    (bottle.queue_says("research", 8, 4), "queue research is said to hold 8 cpus, its pods request 4"),
     (bottle.LEFT_OF_A_VCJOB, "left of a vcjob"),
     (bottle.vcjob_is("team/train", "Running"), "vcjob team/train is Running"),
     (bottle.vcjob_is("team/train", ""), "vcjob team/train is new"),

@@ -90,6 +90,13 @@ def test_a_policy_that_takes_back_breaks_nothing(seed: int) -> None:
     assert bottle.outcomes.evicted > 0 or seed != 2
 
 
+def test_nodes_come_for_pods_that_wait() -> None:
+    settings = BottleSettings(seed=3, seconds=30.0, nodes=1, more_nodes=2, pods_per_minute=150.0, trace=True)
+    bottle = Bottle(settings)
+    assert bottle.run()["told"] == {}
+    assert any('"ADDED"' in line.what and '"name":"more-0"' in line.what for line in bottle.lines)
+
+
 def test_shards_share_the_work() -> None:
     found = Bottle(settings_of(5, shards=2, faults=BottleFaults())).run()
 

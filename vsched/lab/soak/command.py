@@ -50,6 +50,7 @@ Examples:
   vsched soak --minutes 5 --claims --faults config/faults.yaml --kill-every 20s --lease-seconds 3
   vsched soak --virtual --seed 7 --hours 24 --daemons 3 --nodes 8 --pods-per-minute 60 --faults config/bottle.yaml
   vsched soak --virtual --minutes 10 --nodes 8 --pods-per-minute 60 --claims --ask --faults config/bottle.yaml
+  vsched soak --virtual --minutes 10 --nodes 2 --more-nodes 8 --pods-per-minute 200 --faults config/bottle.yaml
   vsched soak --virtual --seed 7 --minutes 10 --until 31.5s --trace trace.log
   vsched soak --virtual --seed 7 --minutes 10 --faults config/bottle.yaml --shrink
   vsched soak --virtual --seeds 100 --minutes 1 --daemons 2 --nodes 8 --pods-per-minute 60 --faults config/bottle.yaml
@@ -73,7 +74,7 @@ ALL = "all"
 """All scenes."""
 BOTH = frozenset({"minutes", "nodes", "pods_per_minute", "seed", "faults", "daemons", "shards", "claims", "asked"})
 REAL = frozenset({"kill_every", "kills", "signal_name", "lease_seconds", "keep"})
-VIRTUAL = frozenset({"virtual", "hours", "until", "trace", "shrink", "verify", "seeds", "policy"})
+VIRTUAL = frozenset({"more_nodes", "virtual", "hours", "until", "trace", "shrink", "verify", "seeds", "policy"})
 OF_ONE_SEED = frozenset({"until", "trace", "shrink"})
 """The flags of each way to run."""
 FULLEST = 0.85
@@ -133,6 +134,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 @click.option("--trace", type=click.File("w", lazy=True), help="With --virtual or --order: write down all of it.")
 @click.option("--shrink", is_flag=True, help="With --virtual: look for a smaller run in which the same goes wrong.")
 @click.option("--policy", type=click.Path(path_type=Path), help="With --virtual: the policy file of the daemons.")
+@click.option("--more-nodes", type=click.IntRange(0, 5_000), default=0, help="With --virtual: so many may be added.")
 @click.option("--seeds", type=click.IntRange(1, 1_000_000), help="With --virtual: run so many, from --seed on.")
 @click.option("--verify", type=SHARE, default="100%", help="With --virtual: the share of sessions that are checked.")
 @click.option("--orders", type=click.Choice((*SCENES, ALL)), help="Run a scene in all orders of what happens in it.")
@@ -162,6 +164,7 @@ def command(
     trace: TextIO | None,
     shrink: bool,
     policy: Path | None,
+    more_nodes: int,
     seeds: int | None,
     verify: float,
     orders: str | None,
@@ -192,6 +195,7 @@ def command(
             until=until,
             trace=trace is not None,
             nodes=nodes,
+            more_nodes=more_nodes,
             daemons=daemons or min(2, shards),
             shards=shards,
             policy=policy,

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from vsched.apimachinery.manifests.node_pools import pool_of
 from vsched.daemon.options import Options
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
@@ -29,6 +30,8 @@ from vsched.sim.api.fault_plan import FaultInjector
 from vsched.sim.cluster import Cluster
 
 LOOK_SECONDS = 5.0
+POOL = {"name": "more", "delay": "5s", "idle": "20s"}
+"""The nodes that an autoscaler adds."""
 CANCELLED_TIMES = 5
 """Some of what is cancelled goes on for a while, to end in order."""
 LINES_KEPT = 20_000
@@ -161,9 +164,10 @@ class Bottle:
         process = self._process(SERVER)
         self.misfortunes = misfortunes = Misfortunes(settings.faults, self._new_random(), process)
         misfortunes.on_fault.add(lambda kind, name: self._say("", f"{kind} {name}"))
+        pools = [pool_of("bottle", POOL | {"max": settings.more_nodes})] if settings.more_nodes else ()
         gate, seed = misfortunes.gate, self._random.getrandbits(32)
         cluster, server = await self._served(
-            lambda: Cluster(settings.nodes, faults=injector, gate=gate, seed=seed), process, over
+            lambda: Cluster(settings.nodes, pools=pools, faults=injector, gate=gate, seed=seed), process, over
         )
         options = Options(
             healthz_address="",

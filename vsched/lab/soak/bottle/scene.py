@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, ClassVar
 
 from vsched.apimachinery.manifests.node_pools import PoolDescription
-from vsched.apimachinery.meta.objects import is_deleting, is_finished
+from vsched.apimachinery.meta.objects import is_finished
 from vsched.daemon.app import Daemon, DaemonSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
@@ -26,6 +26,7 @@ from vsched.lab.soak.bottle.orders import Deviation, Order, OrderedLoop, as_text
 from vsched.lab.soak.bottle.processes import Process
 from vsched.lab.soak.bottle.run import Bottle
 from vsched.lab.soak.bottle.settings import BottleSettings
+from vsched.lab.soak.bottle.statuses import cpus_of, stays, untrue_groups
 from vsched.lab.soak.claims import for_nobody, key_of, wrong
 from vsched.settings.installed import registry
 from vsched.settings.load import load_text
@@ -33,7 +34,6 @@ from vsched.settings.settings import Settings
 from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
-from vsched.sim.fleet.sample_gangs import GROUP_NAME
 from vsched.writes.status.podgroups import JobStatusSettings
 from vsched.writes.status.pods import PodConditionSettings
 from vsched.writes.writeback import WritebackSettings
@@ -242,7 +242,7 @@ class SceneRun(Bottle):
         yield from unsettled()
         pods = self.client.list(PODS)
         yield from for_nobody(pods, self.client.list(CLAIMS))
-        yield from _partial(pods, self.client.list(PODGROUPS))
+        yield from untrue_groups(pods, self.client.list(PODGROUPS))
 
     # -- what users do
 
@@ -283,7 +283,7 @@ class SceneRun(Bottle):
 
     def placed(self, prefix: str = "") -> list[str]:
         """The names of those that run and stay."""
-        return [each["metadata"]["name"] for each in self.pods(prefix) if _stays(each)]
+        return [each["metadata"]["name"] for each in self.pods(prefix) if stays(each)]
 
     # -- what must always hold
 
@@ -320,31 +320,3 @@ class SceneRun(Bottle):
             "told": self.violations.first,
             "digest": self._digest.hexdigest(),
         }
-
-
-def cpus_of(pod: Obj) -> int:
-    """The whole cpus that a pod requests."""
-    return sum(int(each["resources"]["requests"]["cpu"]) for each in pod["spec"]["containers"])
-
-
-def _stays(pod: Obj) -> bool:
-    """Whether a pod has a node, and keeps it."""
-    return bool(pod["spec"].get("nodeName")) and not is_deleting(pod) and not is_finished(pod)
-
-
-def _partial(pods: Sequence[Obj], groups: Sequence[Obj]) -> Iterator[str]:
-    """Gangs of which some pods, and fewer than their minimum, have nodes; and statuses that say something else."""
-    for group in groups:
-        name, minimum = group["metadata"]["name"], group["spec"].get("minMember", 1)
-        members = [each for each in pods if _group_of(each) == name]
-        placed = sum(map(_stays, members))
-        if 0 < placed < minimum:
-            yield soak_words.partly_bound(key_of(group))
-        phase = (group.get("status") or {}).get("phase")
-        if (phase == "Running") != (placed >= minimum and placed > 0) and members:
-            yield words.says(key_of(group), phase, placed, minimum)
-
-
-def _group_of(pod: Obj) -> str:
-    annotations: Mapping[str, str] = pod["metadata"].get("annotations") or {}
-    return annotations.get(GROUP_NAME, "")

@@ -20,6 +20,8 @@ class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
     trace: bool = False
     """Keep all that is sent."""
     nodes: int = 8
+    more_nodes: int = 0
+    """An autoscaler adds at most so many, and removes them once they are idle."""
     daemons: int = 1
     shards: int = 1
     """Into how many the work is divided."""

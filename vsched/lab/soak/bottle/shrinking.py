@@ -38,6 +38,8 @@ def _smaller(settings: BottleSettings) -> Iterator[BottleSettings]:
     for flag in ("claims", "asked"):
         if getattr(settings, flag):
             yield change(settings, **{flag: False})
+    if settings.more_nodes:
+        yield change(settings, more_nodes=0)
     if settings.shards > 1:
         yield change(settings, shards=1)
     elif settings.daemons > 1:

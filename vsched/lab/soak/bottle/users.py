@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
 from random import Random
 from typing import Any
@@ -13,11 +13,14 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.lab.outcomes import pod_watch
 from vsched.lab.soak import claims
+from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.patience import PatientSender
 from vsched.lab.soak.bottle.settings import BottleSettings
-from vsched.lab.soak.bottle.vcjobs import VcjobUsers
-from vsched.lab.soak.churn import NAMESPACES, Rate, SoakUsers
+from vsched.lab.soak.bottle.statuses import untrue_groups, untrue_queues
+from vsched.lab.soak.bottle.vcjobs import NAMESPACE as VCJOBS
+from vsched.lab.soak.bottle.vcjobs import PODGROUPS, VcjobUsers
+from vsched.lab.soak.churn import NAMESPACES, QUEUES, Rate, SoakUsers
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.lab.soak.readers import Reader
 from vsched.lab.soak.run import NODE_CPUS
@@ -26,6 +29,8 @@ from vsched.sim.cluster import Cluster
 LOOK_SECONDS = 5.0
 SETTLE_LOOKS = 120
 """How often it is looked whether all work runs, once nothing goes wrong any more."""
+STATUS_LOOKS = 60
+"""How often, a second apart, it is looked whether all statuses are true."""
 PODS_PER_VCJOB = 20
 """For so many pods of gangs there is one vcjob."""
 AGENT = "vsched-users"
@@ -82,6 +87,7 @@ class BottleUsers:
             for promise, what in self._vcjobs.unsettled():
                 self._violations.add(promise, what)
             churn.judge(self._violations)
+            await self._judge_statuses()
             if settings.claims:
                 await claims.judge(client, self._violations)
 
@@ -90,6 +96,25 @@ class BottleUsers:
         while True:
             self.outcomes.look(monotonic())
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _judge_statuses(self) -> None:
+        """Look until all statuses are true, so long at most: they are written a moment after what they tell."""
+        for _ in range(STATUS_LOOKS):
+            found = list(self._untrue())
+            if not found:
+                return
+            await asyncio.sleep(1.0)
+        for told in found:
+            self._violations.add(words.STATUS_NOT_TRUE, told)
+
+    def _untrue(self) -> Iterator[str]:
+        client = self._cluster.client
+        pods, groups = (
+            [one for namespace in (*NAMESPACES, VCJOBS) for one in client.list(each, namespace)]
+            for each in ("pods", PODGROUPS)
+        )
+        yield from untrue_groups(pods, groups)
+        yield from untrue_queues(pods, groups, client.list("scheduling.volcano.sh/queues"), QUEUES)
 
     async def _settled(self) -> None:
         """Wait until nothing waits, so long at most."""

@@ -22,6 +22,7 @@ SEEDS_COLUMNS = ("seed", "virtual minutes", "pods bound", "starts", "broken")
 WITH_SEEDS = "with --seeds"
 VCJOB_NOT_DONE = "vcjob never done"
 RETRIED_TOO_OFTEN = "vcjob restarted too often"
+STATUS_NOT_TRUE = "status not true"
 LEFT_OF_A_VCJOB = "left of a vcjob"
 NOT_AT_REST = "not at rest"
 NEVER = "what must never be"
@@ -104,6 +105,11 @@ def order_command(scene: str, order: str) -> str:
 def seed_done(seed: int, broken: int) -> str:
     """How far many seeds have come."""
     return f"seed {seed}: {broken} broken" if broken else f"seed {seed}: nothing broken"
+
+
+def queue_says(queue: str, said: int, held: int) -> str:
+    """The status of a queue is not true."""
+    return f"queue {queue} is said to hold {said} cpus, its pods request {held}"
 
 
 # -- scenes ------------------------------------------------------------------------------------------------------------

@@ -116,6 +116,8 @@ class FailingMachines:
         return node
 
     def _report(self, node: str) -> None:
+        if self._client.get("nodes", "", node) is None:
+            return  # an autoscaler has removed it
         ready, now = self._not_ready.get(node, "True"), utc_now()
         condition = {"type": "Ready", "status": ready, "reason": REASONS[ready], "message": REASONS[ready]}
 
