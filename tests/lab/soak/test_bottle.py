@@ -66,7 +66,7 @@ def test_equal_seeds_give_equal_logs_in_any_process() -> None:
 def test_nothing_breaks_whatever_goes_wrong(number: int) -> None:
     seed = seeds(3, "faults in a bottle")[number]
 
-    settings = settings_of(seed, daemons=1 + number, claims=number > 0, asked=number != 1)
+    settings = settings_of(seed, daemons=1 + number, claims=number > 0, asked=number != 1, arbitrate=number == 1)
     found = Bottle(settings).run()
 
     assert found["told"] == {}, command_of(settings, Path("config/bottle.yaml"), found["first_at"])

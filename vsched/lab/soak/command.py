@@ -74,8 +74,8 @@ ALL = "all"
 """All scenes."""
 BOTH = frozenset({"minutes", "nodes", "pods_per_minute", "seed", "faults", "daemons", "shards", "claims", "asked"})
 REAL = frozenset({"kill_every", "kills", "signal_name", "lease_seconds", "keep"})
-VIRTUAL = frozenset({"more_nodes", "virtual", "hours", "until", "trace", "shrink", "verify", "seeds", "policy"})
 OF_ONE_SEED = frozenset({"until", "trace", "shrink"})
+VIRTUAL = OF_ONE_SEED | {"virtual", "hours", "seeds", "verify", "policy", "more_nodes", "arbitrate"}
 """The flags of each way to run."""
 FULLEST = 0.85
 """The part of the cluster that the work may use on average, so that there is always room."""
@@ -135,6 +135,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 @click.option("--shrink", is_flag=True, help="With --virtual: look for a smaller run in which the same goes wrong.")
 @click.option("--policy", type=click.Path(path_type=Path), help="With --virtual: the policy file of the daemons.")
 @click.option("--more-nodes", type=click.IntRange(0, 5_000), default=0, help="With --virtual: so many may be added.")
+@click.option("--arbitrate", is_flag=True, help="With --virtual: the daemons arbitrate among namespaces, too.")
 @click.option("--seeds", type=click.IntRange(1, 1_000_000), help="With --virtual: run so many, from --seed on.")
 @click.option("--verify", type=SHARE, default="100%", help="With --virtual: the share of sessions that are checked.")
 @click.option("--orders", type=click.Choice((*SCENES, ALL)), help="Run a scene in all orders of what happens in it.")
@@ -165,6 +166,7 @@ def command(
     shrink: bool,
     policy: Path | None,
     more_nodes: int,
+    arbitrate: bool,
     seeds: int | None,
     verify: float,
     orders: str | None,
@@ -196,6 +198,7 @@ def command(
             trace=trace is not None,
             nodes=nodes,
             more_nodes=more_nodes,
+            arbitrate=arbitrate,
             daemons=daemons or min(2, shards),
             shards=shards,
             policy=policy,

@@ -170,6 +170,7 @@ class Bottle:
             lambda: Cluster(settings.nodes, pools=pools, faults=injector, gate=gate, seed=seed), process, over
         )
         options = Options(
+            arbitrate=settings.arbitrate,
             healthz_address="",
             verify=settings.verify,
             leader_elect=settings.daemons > 1,

@@ -32,6 +32,8 @@ class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
     pods_per_minute: float = 60.0
     claims: bool = False
     """Every pod has a volume and a device."""
+    arbitrate: bool = False
+    """The daemons arbitrate among the namespaces, too."""
     asked: bool = False
     """The daemons are asked all the time: the page, why jobs wait, dumps."""
     faults: BottleFaults = BottleFaults()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from random import Random
 from typing import Any
 
+from vsched.api.resources import CONSUMERS
 from vsched.clock import monotonic
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.lab.outcomes import pod_watch
+from vsched.lab.sender import Obj
 from vsched.lab.soak import claims
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
@@ -24,6 +27,7 @@ from vsched.lab.soak.churn import NAMESPACES, QUEUES, Rate, SoakUsers
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.lab.soak.readers import Reader
 from vsched.lab.soak.run import NODE_CPUS
+from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster
 
 LOOK_SECONDS = 5.0
@@ -33,6 +37,7 @@ STATUS_LOOKS = 60
 """How often, a second apart, it is looked whether all statuses are true."""
 PODS_PER_VCJOB = 20
 """For so many pods of gangs there is one vcjob."""
+CONSUMER, CONSUMER_NAME = "kube-arbitrator.incubator.k8s.io/consumers", "defaults"
 AGENT = "vsched-users"
 
 
@@ -67,6 +72,8 @@ class BottleUsers:
             _meanwhile(stack, reflector.run())
             await churn.settle_in()
             self._vcjobs.settle_in()
+            if settings.arbitrate:
+                _give_weights(self._cluster.client)
             if settings.claims:
                 await claims.offer(client, sender, NAMESPACES, NODE_CPUS)
             begin(outcomes, reflector.list_again)
@@ -122,6 +129,24 @@ class BottleUsers:
             if not (self.outcomes.never_bound() or self.outcomes.partial() or any(self._vcjobs.unsettled())):
                 return
             await asyncio.sleep(LOOK_SECONDS)
+
+
+def _give_weights(client: LocalClient) -> None:
+    """Each namespace has a Consumer with another weight, whether the arbitrator has made one by now or not."""
+    for weight, namespace in enumerate(NAMESPACES, 1):
+        spec = {"weight": weight}
+        if client.get(CONSUMER, namespace, CONSUMER_NAME) is None:
+            metadata = {"name": CONSUMER_NAME, "namespace": namespace}
+            client.create(
+                CONSUMER,
+                {"apiVersion": CONSUMERS.api_version, "kind": "Consumer", "metadata": metadata, "spec": spec},
+            )
+        else:
+            client.patch(CONSUMER, namespace, CONSUMER_NAME, partial(_with_spec, spec=spec))
+
+
+def _with_spec(found: Obj, spec: Obj) -> Obj:
+    return {**found, "spec": {**found["spec"], **spec}}
 
 
 def _meanwhile(stack: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:

@@ -66,6 +66,7 @@ def command_of(settings: BottleSettings, faults: Path | None, until: float) -> s
     more = "" if settings.shards == 1 else f" --shards {settings.shards}"
     more += "" if settings.verify == 1.0 else f" --verify {100 * settings.verify:g}%"
     more += f" --more-nodes {settings.more_nodes}" if settings.more_nodes else ""
+    more += " --arbitrate" if settings.arbitrate else ""
     more += " --claims" if settings.claims else ""
     more += " --ask" if settings.asked else ""
     more += "" if settings.policy is None else f" --policy {settings.policy}"
