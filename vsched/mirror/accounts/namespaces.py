@@ -169,7 +169,7 @@ class NamespaceAccounts:
     def publish_kept(self) -> tuple[Mapping[str, Vector], Mapping[str, Counted]]:
         """Usage by namespace: requests by column, and limits by name. Both maps are updated in place."""
         self.kept_version += bool(self._kept_changed)
-        for namespace in self._kept_changed:
+        for namespace in sorted(self._kept_changed):
             record = self._records.get(namespace)
             put_sums(self._kept, namespace, {} if record is None else record.pods.kept())
             put_sums(self._kept_limits, namespace, {} if record is None else record.pods.kept_limits())
@@ -292,7 +292,7 @@ class NamespaceAccounts:
             return before
         accounts = dict(before)
         came = False
-        for namespace in self._dirty:
+        for namespace in sorted(self._dirty):
             record = self._records.get(namespace)
             if record is None:
                 accounts.pop(namespace, None)

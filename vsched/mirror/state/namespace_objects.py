@@ -45,7 +45,7 @@ class NamespaceIndex(Generic[K, T, V]):
         """What snapshots show of namespaces that have items; the same object while nothing changed."""
         if self._changed:
             published = dict(self._published)
-            for namespace in self._changed:
+            for namespace in sorted(self._changed):
                 items = self._items.get(namespace)
                 if items is None:
                     published.pop(namespace, None)

@@ -175,11 +175,11 @@ class VolumeStore(ShownClaims[VolumeClaim]):
         changed = [each.publish() for each in (self.volumes, self.classes, self.drivers, self.limits)]
         if self._available_changed:
             self.available = self.available.copy()
-            for name in self._available_changed:
+            for name in sorted(self._available_changed):
                 _set(self.available, name, self._available[name].shown() if name in self._available else ())
         if self._capacities_changed:
             self.capacities = self.capacities.copy()
-            for name in self._capacities_changed:
+            for name in sorted(self._capacities_changed):
                 found = self._capacities_of[name]
                 _set(self.capacities, name, tuple(found[key] for key in sorted(found)))
                 if not found:
@@ -191,7 +191,7 @@ class VolumeStore(ShownClaims[VolumeClaim]):
 
     def _put_attached(self) -> None:
         """Put the attachments of each node that changed together."""
-        for node in self._attached_changed:
+        for node in sorted(self._attached_changed):  # equal clusters give equal snapshots, the order of maps included
             found = self._attached[node]
             self.attachments.put(node, tuple(found[name] for name in sorted(found)) or None)
             if not found:
