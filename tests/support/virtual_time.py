@@ -6,9 +6,12 @@ import asyncio
 import time
 from math import ceil
 from random import Random
+from socket import socket
+from typing import Any
 
 from vsched.clock import CLOCK
 from vsched.lab.soak.bottle.loop import BottleLoop
+from vsched.lab.soak.bottle.network import ListeningSocket
 from vsched.lab.soak.bottle.processes import ASKING_SECONDS
 
 A_MOMENT = 1e-9
@@ -37,6 +40,20 @@ class VirtualLoop(BottleLoop):
     def __init__(self) -> None:
         super().__init__(Random(0), turn_seconds=A_MOMENT)
         self._token = CLOCK.set(LoopClock(self))
+        self._lent: dict[socket, ListeningSocket] = {}
+        """What listens in place of sockets of the machine."""
+
+    async def sock_accept(self, sock: Any) -> Any:
+        """A socket of the machine only keeps its port from others."""
+        if not isinstance(sock, socket):
+            return await super().sock_accept(sock)
+        if sock not in self._lent:
+            self._lent[sock] = (await self.listening_sockets(*sock.getsockname()[:2]))[0]
+        try:
+            return await super().sock_accept(self._lent[sock])
+        except asyncio.CancelledError:  # nobody listens there any more
+            self._lent.pop(sock).close()
+            raise
 
     def close(self) -> None:
         if not self.is_closed():

@@ -54,7 +54,8 @@ class VcjobUsers:
         """Create vcjobs until told to stop, one every so many seconds on average."""
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), self._random.expovariate(1.0 / self._every_seconds))
+                async with asyncio.timeout(self._random.expovariate(1.0 / self._every_seconds)):
+                    await stop.wait()
                 return
             self._number += 1
             self._client.create(RESOURCE, _vcjob(f"vcjob-{self._number}", self._random))
