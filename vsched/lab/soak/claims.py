@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import orjson
@@ -12,10 +11,6 @@ from vsched.kube.client import ApiClient
 from vsched.lab.claiming import fixtures
 from vsched.lab.sender import Obj, Sender
 from vsched.lab.soak import words
-from vsched.lab.soak.outcomes import Violations
-
-LOOKS = 60
-"""How often claims are looked at, a second apart, until nothing is wrong with them."""
 
 
 async def offer(client: ApiClient, sender: Sender, namespaces: Iterable[str], devices: int) -> None:
@@ -25,19 +20,8 @@ async def offer(client: ApiClient, sender: Sender, namespaces: Iterable[str], de
         await sender.send("POST", path, orjson.dumps(found))
 
 
-async def judge(client: ApiClient, violations: Violations) -> None:
-    """Look until nothing is wrong: pods end and are deleted all the time, and their claims a moment later."""
-    found: list[tuple[str, str]] = []
-    for _ in range(LOOKS):
-        found = await _broken(client)
-        if not found:
-            return
-        await asyncio.sleep(1.0)
-    for promise, what in found:
-        violations.add(promise, what)
-
-
-async def _broken(client: ApiClient) -> list[tuple[str, str]]:
+async def broken(client: ApiClient) -> list[tuple[str, str]]:
+    """The promises about claims that are broken now, each with a line: pods are deleted first, their claims then."""
     pods, claims, disks = [(await client.list(kind.path()))["items"] for kind in (PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS)]
     return [
         *((words.WITHOUT_CLAIMS, each) for each in wrong(pods, claims, disks)),

@@ -5,8 +5,9 @@ Pods that are gone are dropped from the record, so a soak may run for days.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, deque
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -18,6 +19,8 @@ RECENT = 20_000
 """More than the pods that are bound before the first of them is read."""
 PARTIAL_SECONDS = 120.0
 """How long a gang may be partial, whatever goes wrong meanwhile."""
+LOOKS = 60
+"""How often, a second apart, it is looked whether nothing is wrong any more: much is written a moment later."""
 MOST_LISTED = 50
 """Violations of one kind that are listed; all are counted."""
 
@@ -34,6 +37,17 @@ class Violations:
         lines = self.first.setdefault(promise, [])
         if len(lines) < MOST_LISTED:
             lines.append(what)
+
+    async def settle(self, find: Callable[[], Awaitable[Sequence[tuple[str, str]]]]) -> None:
+        """Look until nothing is found any more, so long at most; note what is found in the end, promise and line."""
+        found: Sequence[tuple[str, str]] = ()
+        for _ in range(LOOKS):
+            found = await find()
+            if not found:
+                return
+            await asyncio.sleep(1.0)
+        for promise, what in found:
+            self.add(promise, what)
 
 
 class SoakOutcomes(PodOutcomes):

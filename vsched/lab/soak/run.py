@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ class Soak:
             self._ended = time.perf_counter()
             self._judge()
             if self._settings.claims:
-                await claims.judge(self._client, self.violations)
+                await self.violations.settle(partial(claims.broken, self._client))
             await together(*(daemon.close() for daemon in self._daemons))
             await together(*running)
             for task in tasks:

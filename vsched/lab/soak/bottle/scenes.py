@@ -17,6 +17,7 @@ from vsched.lab.sender import Obj
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS
 from vsched.lab.soak.bottle.scene import CLAIMS, DISKS, KILL, PODS, STOP, Scene, SceneDaemon, SceneRun
+from vsched.lab.soak.bottle.vcjobs import RESOURCE as VCJOBS
 from vsched.model.nodes.groups import GROUP
 from vsched.model.pods.cooperation import COOPERATIVE_EVICTION, READY
 
@@ -40,7 +41,6 @@ tiers:
 autoscaling: {provisioningRequest: true, retries: 1, backOff: 300ms, holdEvictions: 5m}
 """
 BUDGETS, REQUESTS = "policy/poddisruptionbudgets", "autoscaling.x-k8s.io/provisioningrequests"
-VCJOBS = "batch.volcano.sh/jobs"
 QUICK_LEASES = LeaseSettings(duration_seconds=3.0, renew_deadline_seconds=2.0, retry_seconds=0.5)
 LASTING_LEASES = LeaseSettings(duration_seconds=600.0, renew_deadline_seconds=500.0, retry_seconds=1.0)
 

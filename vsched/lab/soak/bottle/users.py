@@ -18,26 +18,23 @@ from vsched.lab.sender import Obj
 from vsched.lab.soak import claims
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
+from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS
 from vsched.lab.soak.bottle.patience import PatientSender
 from vsched.lab.soak.bottle.settings import BottleSettings
 from vsched.lab.soak.bottle.statuses import untrue_groups, untrue_queues
 from vsched.lab.soak.bottle.vcjobs import NAMESPACE as VCJOBS
-from vsched.lab.soak.bottle.vcjobs import PODGROUPS, VcjobUsers
+from vsched.lab.soak.bottle.vcjobs import VcjobUsers
 from vsched.lab.soak.churn import NAMESPACES, QUEUES, Rate, SoakUsers
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.lab.soak.readers import Reader
 from vsched.lab.soak.run import NODE_CPUS
-from vsched.sim.client import LocalClient
 from vsched.sim.cluster import Cluster
 
 LOOK_SECONDS = 5.0
 SETTLE_LOOKS = 120
 """How often it is looked whether all work runs, once nothing goes wrong any more."""
-STATUS_LOOKS = 60
-"""How often, a second apart, it is looked whether all statuses are true."""
 PODS_PER_VCJOB = 20
 """For so many pods of gangs there is one vcjob."""
-CONSUMER, CONSUMER_NAME = "kube-arbitrator.incubator.k8s.io/consumers", "defaults"
 AGENT = "vsched-users"
 
 
@@ -73,7 +70,7 @@ class BottleUsers:
             await churn.settle_in()
             self._vcjobs.settle_in()
             if settings.arbitrate:
-                _give_weights(self._cluster.client)
+                self._cluster.apply([*_consumers()])
             if settings.claims:
                 await claims.offer(client, sender, NAMESPACES, NODE_CPUS)
             begin(outcomes, reflector.list_again)
@@ -94,9 +91,9 @@ class BottleUsers:
             for promise, what in self._vcjobs.unsettled():
                 self._violations.add(promise, what)
             churn.judge(self._violations)
-            await self._judge_statuses()
+            await self._violations.settle(self._untrue)
             if settings.claims:
-                await claims.judge(client, self._violations)
+                await self._violations.settle(partial(claims.broken, client))
 
     async def _look(self) -> None:
         """Look after what must not last, until cancelled."""
@@ -104,24 +101,16 @@ class BottleUsers:
             self.outcomes.look(monotonic())
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _judge_statuses(self) -> None:
-        """Look until all statuses are true, so long at most: they are written a moment after what they tell."""
-        for _ in range(STATUS_LOOKS):
-            found = list(self._untrue())
-            if not found:
-                return
-            await asyncio.sleep(1.0)
-        for told in found:
-            self._violations.add(words.STATUS_NOT_TRUE, told)
-
-    def _untrue(self) -> Iterator[str]:
+    async def _untrue(self) -> list[tuple[str, str]]:
+        """The statuses that are not true now."""
         client = self._cluster.client
         pods, groups = (
             [one for namespace in (*NAMESPACES, VCJOBS) for one in client.list(each, namespace)]
             for each in ("pods", PODGROUPS)
         )
-        yield from untrue_groups(pods, groups)
-        yield from untrue_queues(pods, groups, client.list("scheduling.volcano.sh/queues"), QUEUES)
+        queues = client.list("scheduling.volcano.sh/queues")
+        told = (*untrue_groups(pods, groups), *untrue_queues(pods, groups, queues, QUEUES))
+        return [(words.STATUS_NOT_TRUE, each) for each in told]
 
     async def _settled(self) -> None:
         """Wait until nothing waits, so long at most."""
@@ -131,22 +120,12 @@ class BottleUsers:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-def _give_weights(client: LocalClient) -> None:
-    """Each namespace has a Consumer with another weight, whether the arbitrator has made one by now or not."""
+def _consumers() -> Iterator[Obj]:
+    """A Consumer with another weight for each namespace; the arbitrator may have made one by now."""
     for weight, namespace in enumerate(NAMESPACES, 1):
+        metadata = {"name": "defaults", "namespace": namespace}
         spec = {"weight": weight}
-        if client.get(CONSUMER, namespace, CONSUMER_NAME) is None:
-            metadata = {"name": CONSUMER_NAME, "namespace": namespace}
-            client.create(
-                CONSUMER,
-                {"apiVersion": CONSUMERS.api_version, "kind": "Consumer", "metadata": metadata, "spec": spec},
-            )
-        else:
-            client.patch(CONSUMER, namespace, CONSUMER_NAME, partial(_with_spec, spec=spec))
-
-
-def _with_spec(found: Obj, spec: Obj) -> Obj:
-    return {**found, "spec": {**found["spec"], **spec}}
+        yield {"apiVersion": CONSUMERS.api_version, "kind": "Consumer", "metadata": metadata, "spec": spec}
 
 
 def _meanwhile(stack: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:

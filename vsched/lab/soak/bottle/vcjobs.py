@@ -10,8 +10,10 @@ from random import Random
 from vsched.apimachinery.meta.api_errors import Failure
 from vsched.apimachinery.meta.objects import is_deleting, is_finished
 from vsched.controllers.vcjobs.spec import JobAction, JobEvent, JobPhase
+from vsched.controllers.vcjobs.states import FINISHED
 from vsched.lab.sender import Obj
 from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS
 from vsched.lab.soak.churn import LASTS_SECONDS, QUEUES
 from vsched.lab.soak.claims import key_of
 from vsched.sim.client import LocalClient
@@ -19,12 +21,11 @@ from vsched.sim.controllers.pod_lifecycle import DURATION
 
 NAMESPACE = "vcjobs"
 RESOURCE = "batch.volcano.sh/jobs"
-PODGROUPS = "scheduling.volcano.sh/podgroups"
 LOOK_SECONDS = 1.0
 MOST_PODS = 3
 """Of a task."""
 MAX_RETRY = 3
-DONE = frozenset({JobPhase.COMPLETED, JobPhase.FAILED, JobPhase.TERMINATED, JobPhase.ABORTED})
+DONE = FINISHED | {JobPhase.ABORTED}  # nobody resumes them
 POLICIES: Sequence[Sequence[Obj]] = (
     (),
     ({"event": JobEvent.POD_EVICTED, "action": JobAction.RESTART_JOB},),
