@@ -8,10 +8,11 @@ import pytest
 
 from tests.support import builders as make
 from tests.support import oversized as big
-from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
+from tests.support.plans import DEFAULT_POLICY, NOW, check, manifests, mirror, policy_of
 from vsched.explain.candidates.levers import wants_of
 from vsched.explain.candidates.search import ADDED_MAX, levers
 from vsched.explain.changes import changes
+from vsched.explain.edits.nodes import SetNodeAmount
 from vsched.explain.edits.pods import AddPods
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.explaining import explain
@@ -22,6 +23,7 @@ from vsched.explain.situation import Situation
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.trace import Trace
 from vsched.mirror.ingest.bounds import ROLES_MAX
+from vsched.model.amounts.quantity import MOST
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
@@ -138,3 +140,41 @@ def test_an_estimate_ends_without_a_time_once_it_is_over() -> None:
     assert estimate(snapshot, DEFAULT_POLICY, REGISTRY, report, Goal("ns/a"), order).earliest is not None
     found = estimate(snapshot, DEFAULT_POLICY, REGISTRY, report, Goal("ns/a"), order, over=lambda: True)
     assert "too many jobs go first" in found.message
+
+
+@pytest.mark.parametrize("weighted", ["proportion", "capacity"])
+def test_nodes_with_amounts_as_large_as_can_be_written_add_up(weighted: str) -> None:
+    """A device plugin that has no limit says the largest number; with ten such nodes the sum is beyond 64 bits."""
+    nodes = "\n".join(f"node n{number} cpu=4 memory=9e18 gpu=9223372036854775807" for number in range(12))
+    jobs = (
+        "job ns/a min=1 pods=1 cpu=1 gpu=1\njob ns/b min=2 pods=2 cpu=1 gpu=9223372036854775807\njob ns/c pods=1 cpu=9"
+    )
+    policy = policy_of("priority gang", f"predicates {weighted} overcommit")
+    snapshot = mirror(manifests(f"{nodes}\n{jobs}")).snapshot(NOW)
+    report = run_cycle(snapshot, policy, REGISTRY)
+    check(snapshot, policy, report)
+    assert [bind.name for bind in report.binds] == ["a.0", "b.0", "b.1"]
+    found = explain(snapshot, policy, REGISTRY, report, "ns", "c")
+    assert found is not None
+    assert found.changes
+
+
+def test_no_change_makes_a_node_larger_than_nodes_are_read() -> None:
+    nodes = "\n".join(f"node n{number} cpu=4" for number in range(8))
+    snapshot = mirror(manifests(f"{nodes}\njob ns/a min=8 pods=8 cpu=1 memory=1Ei apart=a")).snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    assert isinstance(explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "a"), Explanation)
+    situation = Situation(snapshot, DEFAULT_POLICY)
+    tried = levers(wants_of(situation, REGISTRY, "ns/a"))
+    larger = [edit for lever in tried for edit in lever.edits(lever.most) if isinstance(edit, SetNodeAmount)]
+    assert larger
+    assert all(edit.amount <= MOST for edit in larger)
+
+
+def test_a_gang_of_several_kinds_whose_requests_go_beyond_64_bits_is_counted() -> None:
+    nodes = "node n1 cpu=4 memory=9e18\nnode n2 cpu=4 memory=9e18\npods ns/full 1 cpu=9 on=n1"
+    gang = "job ns/a min=11\npods ns/a 2 cpu=3\npods ns/a 9 cpu=1 memory=1Ei"
+    snapshot = mirror(manifests(f"{nodes}\n{gang}")).snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    check(snapshot, DEFAULT_POLICY, report)
+    assert report.jobs["ns/a"].message.startswith("the gang needs 11, 2 fit: pods like a.0 need 6 cpu")

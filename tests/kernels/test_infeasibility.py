@@ -146,7 +146,7 @@ def problems(draw: st.DrawFn) -> tuple[GangDemand, OpenNodes]:
     minima = [draw(st.integers(0, most)) for most in of_role] if draw(st.booleans()) else [0] * len(of_role)
     missing = draw(st.integers(max(1, sum(minima)), sum(counts)))
     requests = [[draw(st.integers(0, 4)) for _ in range(resources)] for _ in range(kinds)]
-    free = [[draw(st.integers(0, 8)) for _ in range(resources)] for _ in range(count)]
+    free = [[draw(st.integers(-2, 8)) for _ in range(resources)] for _ in range(count)]
     is_open = [[draw(st.integers(0, 3)) > 0 for _ in range(kinds)] for _ in range(count)]
     return GangDemand(np.array(requests), tuple(counts), tuple(roles), tuple(minima), missing), nodes(free, is_open)
 
@@ -165,7 +165,7 @@ def placements(asks: GangDemand, room: OpenNodes, roles: Sequence[int], columns:
                 left[row] -= asks.requests[kind, list(columns)]
                 counts[asks.roles[kind]] += 1
         else:
-            if (left >= 0).all():
+            if ((left >= 0) | (left == room.free[:, list(columns)])).all():
                 found.append(counts)
     return found
 
@@ -220,8 +220,9 @@ def test_amounts_that_are_named_are_true(problem: tuple[GangDemand, OpenNodes]) 
     kinds = [kind for kind, role in enumerate(asks.roles) if role in found.roles]
     usable = room.open[:, kinds]
     if found.shortage.with_room:
-        usable = usable & (room.free[:, None] >= asks.requests[kinds][None]).all(axis=2)
-    assert found.shortage.free == room.free[usable.any(axis=1), found.shortage.resource].sum()
+        asked = asks.requests[kinds][None]
+        usable = usable & ((room.free[:, None] >= asked) | (asked == 0)).all(axis=2)
+    assert found.shortage.free == np.maximum(room.free[usable.any(axis=1), found.shortage.resource], 0).sum()
     tasks = [kind for kind in kinds for _ in range(asks.counts[kind])]
     least = min(
         sum(int(asks.requests[kind, found.shortage.resource]) for kind in some)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Floats, Ints, Mask
 
 CELLS_MAX = 1 << 14
@@ -21,6 +22,12 @@ CELLS_OF_A_VECTOR = 512
 """To begin with one vector of what a node takes costs as much as to look at so many cells."""
 NEVER = 1 << 60
 """More fillers than there ever are."""
+
+
+def product(left: Ints, right: Ints) -> Ints:
+    """The matrix product of counts and amounts; UNLIMITED where it is more, since absurd requests go beyond int64."""
+    found: Ints = left @ right
+    return np.where(left.astype(np.float64) @ right.astype(np.float64) < UNLIMITED, found, UNLIMITED)
 
 
 class TaskTable:
@@ -35,7 +42,7 @@ class TaskTable:
         """Of an array with a cell for each vector of counts of the other kinds."""
         self.levels: Ints = np.indices(self.shape).reshape(len(self.others), math.prod(self.shape))
         """int64[other kinds, vectors]: the vectors."""
-        self.use: Ints = requests[self.others].T @ self.levels
+        self.use: Ints = product(requests[self.others].T, self.levels)
         """int64[resources, vectors]: what so many tasks ask for."""
         self.request: Ints = requests[self.filler]
         """int64[resources]: what a filler asks for."""

@@ -47,7 +47,8 @@ class OpenNodes(NamedTuple):
     """What nodes have, and who may use them."""
 
     free: Ints
-    """int64[nodes, resources]; what is more than all tasks ask for need not be told apart."""
+    """int64[nodes, resources]; below 0 where pods hold more than there is. What is more than all tasks ask for need not
+    be told apart."""
     open: Mask
     """bool[nodes, kinds]."""
 
@@ -144,6 +145,8 @@ class _Search:
     """Counts whether tasks of some roles fit, by some resources."""
 
     def __init__(self, gang: GangDemand, nodes: OpenNodes, cells_max: int) -> None:
+        # Where pods hold more than there is, tasks that do not ask for it have room all the same.
+        nodes = OpenNodes(np.maximum(nodes.free, 0), nodes.open)
         self._gang, self._nodes, self._differing = gang, nodes, _differing(gang, nodes)
         self.cells = cells_max
         """How much counting is left."""
@@ -206,7 +209,7 @@ class _Search:
         for free, with_room in ((self._nodes.free[is_open.any(axis=1)], False), (room.free, True)):
             found = [
                 AmountShortage(column, needed, has, with_room)
-                for column, has in enumerate(np.maximum(free, 0).sum(axis=0).tolist())
+                for column, has in enumerate(free.sum(axis=0, dtype=object).tolist())
                 if (needed := self._least(roles, column)) > has
             ]
             if found:

@@ -13,6 +13,7 @@ from vsched.explain.candidates.fits import NodeFit, tolerated_by
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, grain_of
 from vsched.explain.edits.nodes import AddNodes, SetNodeAmount
 from vsched.kernels.taints import passes
+from vsched.model.amounts.quantity import MOST
 from vsched.model.nodes.table import Mask, NodeTable
 from vsched.model.pods.shape import Shape
 
@@ -37,7 +38,7 @@ def machine_levers(
         plain = usable & ~precious
         rows = np.flatnonzero(plain if plain.any() else usable) if usable.any() else np.arange(len(nodes))
         for row in _best_but_for(one, nodes, rows, column)[:most_rows]:
-            yield _larger(wants, row, column, amount)
+            yield from _larger(wants, row, column, amount)
     for shape, fit in fits.items():
         able = _able(wants, shape)
         fit = fit if able is None else fit._replace(selected=fit.selected & able)
@@ -54,17 +55,21 @@ def machine_levers(
             )
 
 
-def _larger(wants: MissingMinimum, row: int, column: int, amount: int) -> Lever:
-    """A lever that enlarges a node by what pods lack there that ask for so much of a resource."""
+def _larger(wants: MissingMinimum, row: int, column: int, amount: int) -> Iterator[Lever]:
+    """A lever that enlarges a node by what pods lack there that ask for so much of a resource.
+
+    No node is larger than what is read of one.
+    """
     nodes = wants.situation.snapshot.nodes
     node, name = nodes.statics.names[row], nodes.axis.names[column]
     has, grain = int(nodes.allocatable[column, row]), grain_of(column, name)
     short = max(grain, amount - int(nodes.idle[column, row]))
-    most = -(-(short + amount * wants.missing) // grain)
+    most = min(-(-(short + amount * wants.missing) // grain), (MOST - has) // grain)
     first, whole = min(most, -(-short // grain)), max(1, has // grain)
-    return Lever(
-        Rank.MACHINES, lambda step: SetNodeAmount(node, name, has + step * grain), most, first, whole, "machines"
-    )
+    if most > 0:
+        yield Lever(
+            Rank.MACHINES, lambda step: SetNodeAmount(node, name, has + step * grain), most, first, whole, "machines"
+        )
 
 
 def _largest(shapes: Sequence[Shape]) -> dict[int, tuple[int, Shape]]:

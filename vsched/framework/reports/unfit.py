@@ -16,7 +16,7 @@ from vsched.framework.reports.unfit_domains import domain_choices
 from vsched.framework.session import Session
 from vsched.framework.subgroups import SubGroup, SubGroups
 from vsched.framework.words import jobs as words
-from vsched.kernels.assignment import digest_of
+from vsched.kernels.assignment import digest_of, product
 from vsched.kernels.infeasibility import (
     AmountShortage,
     GangDemand,
@@ -186,7 +186,7 @@ class UnfitGangs:
 
     def _open_nodes(self, kinds: _Kinds) -> OpenNodes:
         gang = kinds.gang
-        total = np.array(gang.counts) @ gang.requests
+        total = product(np.array(gang.counts), gang.requests)
         free = np.minimum(np.stack([self._free(column) for column in kinds.columns], axis=1), total)
         is_open = np.ones((len(free), len(kinds.firsts)), dtype=np.bool_)
         for kind, task in enumerate(kinds.firsts):

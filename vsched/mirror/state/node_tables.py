@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from vsched.model.amounts.quantity import MOST
+from vsched.model.amounts.quantity import MOST, UNLIMITED
 from vsched.model.amounts.resources import ResourceAxis, Vector
 from vsched.model.nodes.table import Ints, NodeStatics, NodeTable
 
@@ -20,8 +20,8 @@ def vectors(amounts: Ints) -> list[Vector]:
 
 
 def dense_vector(vector: Vector, width: int) -> list[int]:
-    """A sum as a list with an element for every column."""
-    return [vector.get(column, 0) for column in range(width)]
+    """A sum as a list with an element for every column, the largest UNLIMITED: readers make it int64."""
+    return [min(vector.get(column, 0), UNLIMITED) for column in range(width)]
 
 
 def dense(vectors: Sequence[Mapping[int, int]], width: int) -> Ints:
