@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import msgspec
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
 from vsched.explain.edits.base import Before, PolicyEdit
 from vsched.explain.words import edits as words
-from vsched.framework.points.levers import argument_of, is_duration
+from vsched.framework.points.levers import argument_of
 from vsched.framework.policy import PluginConf, Policy
 from vsched.mirror.whatif import words as refusals
 
@@ -75,17 +74,18 @@ class SetArgument(PolicyEdit, frozen=True, tag="argument"):
     value: float
 
     def changed(self, policy: Policy) -> Policy:
-        argument = argument_of(args_of(policy, self.plugin), self.key)
+        args = args_of(policy, self.plugin)
+        argument = argument_of(args, self.key)
         if argument is None:
             raise BadInput(refusals.no_argument(self.plugin, self.key))
         value = int(self.value) if self.value == int(self.value) else self.value
-        return with_args(policy, self.plugin, **{argument.name: msgspec.convert(value, argument.type)})
+        return with_args(policy, self.plugin, **argument.told(args, value))
 
     def sentence(self, before: Before) -> str:
         """The value in the notation of a policy file; durations have the unit ``s``."""
         conf = before.policy.plugin(self.plugin)
         argument = None if conf is None else argument_of(conf.args, self.key)
-        unit = "s" if argument is not None and is_duration(argument) else ""
+        unit = "s" if argument is not None and argument.is_duration else ""
         return words.argument(self.key, f"{self.value:.10g}{unit}", self.plugin)
 
 

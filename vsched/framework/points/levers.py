@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, get_args, get_origin
 
 import msgspec
 import msgspec.inspect
@@ -48,7 +48,10 @@ class ArgumentLever(NamedTuple):
 
 
 def argument_edit(plugin: str, key: str, value: float) -> Mapping[str, object]:
-    """The edit that sets an argument of a plugin to a value; ``key`` is spelled as in the policy file."""
+    """The edit that sets an argument of a plugin to a value.
+
+    ``key`` is spelled as in the policy file, ``heavy.most`` for ``most`` in a mapping ``heavy``.
+    """
     return {"edit": "argument", "plugin": plugin, "key": key, "value": value}
 
 
@@ -59,16 +62,41 @@ def shorter_time(plugin: str, key: str, seconds: float) -> ArgumentLever:
     )
 
 
-def argument_of(args: msgspec.Struct, key: str) -> msgspec.structs.FieldInfo | None:
-    """The field for a key of the policy file; None where there is none."""
-    return next((field for field in msgspec.structs.fields(args) if field.encode_name == key), None)
+class Argument(NamedTuple):
+    """Where a plugin's arguments have what a key of the policy file names."""
+
+    field: str
+    type: Any
+    """Of the value."""
+    entry: str = ""
+    """The key within the field, where this is a mapping."""
+
+    @property
+    def is_duration(self) -> bool:
+        """Whether the policy file writes the value with a unit of time."""
+        kind = msgspec.inspect.type_info(self.type)
+        kinds = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
+        return any(
+            isinstance(one, msgspec.inspect.Metadata) and bool((one.extra or {}).get("duration")) for one in kinds
+        )
+
+    def told(self, args: msgspec.Struct, value: float) -> dict[str, object]:
+        """The field with this value, as ``msgspec.structs.replace`` takes it."""
+        made = msgspec.convert(value, self.type)
+        return {self.field: {**getattr(args, self.field), self.entry: made} if self.entry else made}
 
 
-def is_duration(argument: msgspec.structs.FieldInfo) -> bool:
-    """Whether the policy file writes the argument with a unit of time."""
-    kind = msgspec.inspect.type_info(argument.type)
-    kinds = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
-    return any(isinstance(one, msgspec.inspect.Metadata) and bool((one.extra or {}).get("duration")) for one in kinds)
+def argument_of(args: msgspec.Struct, key: str) -> Argument | None:
+    """What a key of the policy file names: a field, or ``field.entry`` of one that is a mapping; None where nothing."""
+    fields = msgspec.structs.fields(args)
+    for field in fields:
+        if field.encode_name == key:
+            return Argument(field.name, field.type)
+    for field in fields:
+        entry = key.removeprefix(f"{field.encode_name}.")
+        if entry != key and get_origin(field.type) is dict:
+            return Argument(field.name, get_args(field.type)[1], entry)
+    return None
 
 
 class Levers:
