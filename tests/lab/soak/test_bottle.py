@@ -148,6 +148,15 @@ def test_a_lost_binding_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Bottle(settings_of(1, seconds=20.0, faults=BottleFaults())).run()["violations"]
 
 
+def test_an_answer_that_fails_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr("vsched.web.pages.explanations.explain", failing)
+    found = Bottle(settings_of(1, daemons=1, seconds=20.0, faults=BottleFaults(), asked=True)).run()
+    assert words.ERROR_IN_LOG in found["told"]
+
+
 def test_a_smaller_run_has_the_same_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     """The daemon binds nobody, so that pods are never bound whatever else there is."""
     monkeypatch.setattr("vsched.lab.soak.bottle.users.SETTLE_LOOKS", 1)

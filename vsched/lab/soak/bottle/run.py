@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from random import Random
@@ -64,6 +66,21 @@ class TimedViolations(Violations):
             self.first_at = self._loop.time()
 
 
+class _OfLibraries(logging.Handler):
+    """What libraries log with the standard module, such as errors of ours while a request is answered."""
+
+    def __init__(self, hear: structlog.typing.Processor) -> None:
+        super().__init__(logging.WARNING)
+        self._hear = hear
+
+    def emit(self, record: logging.LogRecord) -> None:
+        said: structlog.typing.EventDict = {"event": record.getMessage(), "logger": record.name}
+        if record.exc_info:
+            said["exc_info"] = repr(record.exc_info[1])
+        with suppress(structlog.DropEvent):
+            self._hear(None, record.levelname.lower(), said)
+
+
 class Bottle:
     """A cluster in a bottle, and what happened in it."""
 
@@ -91,6 +108,8 @@ class Bottle:
             wrapper_class=structlog.make_filtering_bound_logger(LEVELS["info"]),
             cache_logger_on_first_use=False,
         )
+        libraries = _OfLibraries(self._hear)
+        logging.getLogger().addHandler(libraries)
         try:
             asyncio.set_event_loop(self.loop)
             self.loop.run_until_complete(self._main())
@@ -99,6 +118,7 @@ class Bottle:
             self._is_over = True
             self._drop()
             asyncio.set_event_loop(None)
+            logging.getLogger().removeHandler(libraries)
             structlog.configure(**before)
 
     def _drop(self) -> None:
