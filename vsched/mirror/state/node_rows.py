@@ -8,7 +8,7 @@ import numpy as np
 
 from vsched.mirror.state.node_records import NodeRecord
 from vsched.mirror.state.node_tables import changed_table, dense, empty_table
-from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.amounts.resources import CPU, MEMORY, ResourceAxis
 from vsched.model.nodes.table import Ints, NodeStatics, NodeTable, RowChanges
 
 
@@ -109,9 +109,14 @@ class NodeRows:
         # a slice takes numpy much less time than a list
         rows = np.array(numbers, dtype=np.intp) if count > 1 else slice(numbers[0], numbers[0] + 1)
         amounts = dense(
-            [*[dict(record.allocatable) for record in records], *[record.used for record in records]], width
+            [
+                *[dict(record.allocatable) for record in records],
+                *[record.used for record in records],
+                *[{CPU: record.milli_cpu, MEMORY: record.memory} for record in records],
+            ],
+            width,
         )
-        allocatable, used = amounts[:, :count], amounts[:, count:]
+        allocatable, used, scoring = amounts[:, :count], amounts[:, count : 2 * count], amounts[:2, 2 * count :]
         if (table.allocatable[:, rows] != allocatable).any():
             table.allocatable = table.allocatable.copy()  # so that sessions see by the array that some have changed
             table.allocatable[:, rows] = allocatable
@@ -120,7 +125,7 @@ class NodeRows:
         if self._moved(records):
             table.releasing[:, rows] = dense([record.releasing for record in records], width)
             table.in_motion = bool(self._leaving) or bool(table.pipelined.any())
-        table.scoring[:, rows] = dense([{0: record.milli_cpu, 1: record.memory} for record in records], 2)
+        table.scoring[:, rows] = scoring
         if table.changes is not None:
             table.changes.note(numbers)
 
