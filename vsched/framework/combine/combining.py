@@ -20,7 +20,10 @@ Agreed = Callable[[Sequence[Task]], Sequence[Task] | None]
 REJECTED = Refusal("Rejected", words.REJECTED, code=Code.REFUSED)
 
 
-def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: JobView) -> Refusal | None:
+VoteOnJob = Callable[[JobView], Vote | Refusal]
+
+
+def vote(tiers: Sequence[Sequence[VoteOnJob]], job: JobView) -> Refusal | None:
     """The vote of the tiers: None where it passes, else the refusal."""
     for tier in tiers:
         permitted = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
@@ -44,15 +45,18 @@ class PluginOrders(PluginTiers):
         self._orders_by_job_alone = JobOrder not in self._layout.looking_around
         self._known_keys: dict[JobView, OrderKey] = {}
         """Sort keys of jobs whose pods all wait, where they follow from the jobs alone."""
-        self.queues_move_together = False
-        """Whether a placement in one queue can change another queue's key; set when the plugins are opened."""
-        self.queue_scores_move_together = False
-        """Whether a placement in one queue can change another queue's score; set when the plugins are opened."""
 
-    def _see_moves(self) -> None:
-        """Ask the plugins, once they are open, which keys and scores a placement can change."""
-        self.queues_move_together = any(one.queues_move_together() for one in self._queue_orders)
-        self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self.taking_part(QueueScore))
+    # Plugins know these once they are open.
+
+    @cached_property
+    def queues_move_together(self) -> bool:
+        """Whether a placement in one queue can change another queue's key."""
+        return any(one.queues_move_together() for one in self._queue_orders)
+
+    @cached_property
+    def queue_scores_move_together(self) -> bool:
+        """Whether a placement in one queue can change another queue's score."""
+        return any(one.queue_scores_move_together() for one in self.taking_part(QueueScore))
 
     def job_key(self, job: JobView) -> OrderKey:
         """The sort key of a job; smaller goes first."""

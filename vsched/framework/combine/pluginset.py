@@ -125,7 +125,6 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         ]
         for plugin, number in zip(self._plugins, self._layout.switches_of, strict=True):
             self.trace.timed("open", plugin.name, plugin.open, contexts[number])
-        self._see_moves()
 
     @property
     def listeners(self) -> list[LedgerListener]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from vsched.framework.budgets import NO_BUDGETS
 from vsched.framework.codes import Code
 from vsched.framework.combine.agreeing import Agreement
-from vsched.framework.combine.combining import vote
+from vsched.framework.combine.combining import VoteOnJob, vote
 from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.combine.victim_rules import VictimRules
 from vsched.framework.jobs import JobView
@@ -42,15 +42,21 @@ class PluginVotes(PluginTiers):
             self.taking_part(VictimProtection), self.taking_part(EvictionDelay), self.taking_part(VictimCost)
         )
         """Who may not be evicted yet, and for whom not, whatever the tiers say; and what evictions waste."""
-        self._pipelined = [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
-        self._enqueueable = [[plugin.job_enqueueable for plugin in tier] for tier in self._in_tiers(JobEnqueueable)]
 
     @property
     def admits_by_request_alone(self) -> bool:
         """Whether jobs that ask for the same are refused the same (see ``JobEnqueueable``)."""
         return JobEnqueueable not in self._layout.looking_around
 
-    # Cycles that evict nobody never ask for these.
+    # Cycles that admit and evict nobody never ask for these.
+
+    @cached_property
+    def _pipelined(self) -> list[list[VoteOnJob]]:
+        return [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
+
+    @cached_property
+    def _enqueueable(self) -> list[list[VoteOnJob]]:
+        return [[plugin.job_enqueueable for plugin in tier] for tier in self._in_tiers(JobEnqueueable)]
 
     @cached_property
     def _starving(self) -> list[list[JobStarving]]:

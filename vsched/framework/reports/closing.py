@@ -17,7 +17,7 @@ from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes, queue_outcomes
 from vsched.framework.reports.last import LastReport, Verdicts
 from vsched.framework.reports.limits import SILENT, UnschedulableReason
-from vsched.framework.reports.on_paper import given_up
+from vsched.framework.reports.on_paper import give_up
 from vsched.framework.reports.pending_pods import set_back
 from vsched.framework.reports.plain import PlainJobs, PlainRecord
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
@@ -109,7 +109,8 @@ def _report(session: Session, before: CycleReport | None) -> CycleReport:
     if before is not None:
         queues, namespaces = before.queues, before.namespaces
     else:
-        with given_up(session):
+        with session.statement():
+            give_up(session)
             queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
     return msgspec.structs.replace(
         decided(session),

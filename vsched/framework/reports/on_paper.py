@@ -5,9 +5,6 @@ Outcomes of queues and namespaces do not count them: they count what runs, is bo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from vsched.framework.ledger.ledger import NO_CAUSE
 from vsched.framework.session import Session
 from vsched.model.pods.status import Status
@@ -28,13 +25,10 @@ def placed_on_paper(session: Session) -> dict[str, list[tuple[Task, int]]]:
     return found
 
 
-@contextmanager
-def given_up(session: Session) -> Iterator[None]:
-    """A context in which these places are given up."""
-    with session.statement():
-        for key, placed in placed_on_paper(session).items():
-            for task, row in placed:
-                session.ledger.end(session.jobs[key], task, row, NO_CAUSE)
-        for entry in session.decisions.moving:
-            session.ledger.end(entry.job, entry.task, entry.row, NO_CAUSE)
-        yield
+def give_up(session: Session) -> None:
+    """Give up these places, until the end of the statement that is open."""
+    for key, placed in placed_on_paper(session).items():
+        for task, row in placed:
+            session.ledger.end(session.jobs[key], task, row, NO_CAUSE)
+    for entry in session.decisions.moving:
+        session.ledger.end(entry.job, entry.task, entry.row, NO_CAUSE)
