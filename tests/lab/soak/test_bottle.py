@@ -79,9 +79,9 @@ def test_a_policy_that_takes_back_breaks_nothing(seed: int) -> None:
     edits = ClusterFault(fault=ClusterFaultKind.QUEUE_EDITED, every_seconds=5.0, lasts_seconds=10.0)
     settings = BottleSettings(
         seed=seed,
-        seconds=30.0,
+        seconds=20.0,
         nodes=4,
-        pods_per_minute=400.0,
+        pods_per_minute=300.0,
         policy=Path("config/policies/taking-back.yaml"),
         faults=BottleFaults(cluster=(edits,)),
     )

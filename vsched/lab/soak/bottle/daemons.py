@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vsched.clock import Clock
 from vsched.daemon.app import Daemon, DaemonSettings
+from vsched.daemon.observe.settings import AdvisorSettings, ObserveSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
 from vsched.kube.auth.connection import Connection
@@ -24,6 +25,8 @@ from vsched.together import first_error
 
 AGAIN_SECONDS = 1.0
 """Until a daemon that has ended is restarted."""
+OBSERVING = ObserveSettings(advice=AdvisorSettings(jobs_per_round=1, simulations=12))
+"""Elsewhere processor time bounds how long advice is looked for; here a search takes none."""
 
 
 class PolicyAsRead(PolicyInForce):
@@ -88,7 +91,7 @@ class BottleDaemon:
         assert isinstance(loop, BottleLoop)
         async with ApiClient(Connection(self._url, agent=self.agent)) as client:
             policy = PolicyAsRead(self._policy, process)
-            settings = DaemonSettings(listen=loop.listening_sockets)
+            settings = DaemonSettings(observing=OBSERVING, listen=loop.listening_sockets)
             await Daemon(self._options, client, registry(), clock=process, policy=policy, settings=settings).run()
 
     def _died(self, error: BaseException) -> None:
