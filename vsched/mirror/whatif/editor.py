@@ -49,7 +49,8 @@ class ClusterEditor(EditableMirror):
         """
         parts: list[object] = [self]
         while parts:
-            has = vars(parts.pop())
+            part = parts.pop()  # held until it is empty: Python 3.13.0 crashes on what an object has that is gone
+            has = vars(part)
             parts += [one for one in has.values() if _is_part(one)]
             has.clear()
 
