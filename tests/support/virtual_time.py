@@ -14,9 +14,6 @@ from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.network import ListeningSocket
 from vsched.lab.soak.bottle.processes import ASKING_SECONDS
 
-A_MOMENT = 1e-9
-"""What each turn of the loop takes: too little to matter, and more than a rounding."""
-
 
 class LoopClock:
     """The time of a loop, which begins with a second, so that what has whole seconds is the same in each run."""
@@ -38,7 +35,7 @@ class VirtualLoop(BottleLoop):
     """A loop on virtual time with connections in memory. Whoever asks for the time while it is there gets its own."""
 
     def __init__(self) -> None:
-        super().__init__(Random(0), turn_seconds=A_MOMENT)
+        super().__init__(Random(0))
         self._token = CLOCK.set(LoopClock(self))
         self._lent: dict[socket, ListeningSocket] = {}
         """What listens in place of sockets of the machine."""

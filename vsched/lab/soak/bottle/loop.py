@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Executor
 from contextvars import Context, copy_context
 from functools import partial
+from math import ulp
 from random import Random
 from typing import Any, TypeVar
 
@@ -25,8 +26,9 @@ from vsched.lab.soak.bottle.processes import process_in, takes
 T = TypeVar("T")
 BACKLOG = 4_096
 """So many connections to a socket may wait to be accepted."""
-TURN_SECONDS = 1e-6
-"""What each turn of the loop takes: who waits for a moment that is a rounding away would wait for ever otherwise."""
+A_MOMENT = 1e-9
+"""So many seconds later than planned a step is taken, or a few roundings: who woke up a rounding before the moment that
+it waits for would wait for ever."""
 
 
 class NothingMore(VschedError):
@@ -73,9 +75,8 @@ class BottleLoop(asyncio.BaseEventLoop):
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
 
-    def __init__(self, random: Random, *, turn_seconds: float = TURN_SECONDS) -> None:
+    def __init__(self, random: Random) -> None:
         super().__init__()
-        self._turn_seconds = turn_seconds
         self.network = Network(self, random)
         self._now = 0.0
         self._selector = _NoSelector(self._move)
@@ -88,7 +89,13 @@ class BottleLoop(asyncio.BaseEventLoop):
         return self._now
 
     def _move(self, seconds: float) -> None:
-        self._now += seconds + self._turn_seconds
+        """Go on to what is planned next.
+
+        Turns in which nothing is waited for take no time: how many there are differs between versions of Python.
+        """
+        if seconds > 0:
+            self._now += seconds
+            self._now += max(A_MOMENT, 4 * ulp(self._now))
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self.failures.append(context)

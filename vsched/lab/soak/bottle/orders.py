@@ -141,7 +141,6 @@ class OrderedLoop(BottleLoop):
     def _run_once(self) -> None:
         if not self._ready:
             self._ready.append(self._next())
-        self._move(0.0)
         for _ in range(len(self._ready)):
             step = self._ready.popleft()
             if not step.cancelled():
@@ -153,7 +152,7 @@ class OrderedLoop(BottleLoop):
             assert isinstance(thing, _Thing)
             if thing.cancelled():
                 continue
-            self._now = max(self._now, thing.when())
+            self._move(thing.when() - self._now)
             point = None
             if thing.channel is not None:
                 before = self._held.get(thing.channel)
