@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 
 from tests.support.clusters import contended
 from tests.support.examples import examples
 from tests.support.explained import explained
-from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
 from vsched.explain.explaining import explain
 from vsched.explain.why import words
 from vsched.explain.why.holding import held_by
+from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.settings.built_in import REGISTRY
@@ -139,3 +142,12 @@ def test_no_sentence_is_said_twice_in_one_answer(text: str) -> None:
         told = [found.message, *(one.message for one in found.constraints if not one.repeats), *found.notes]
         again = [one for at, one in enumerate(told) if any(one in other for other in (*told[:at], *told[at + 1 :]))]
         assert not again, told
+
+
+def test_where_no_node_is_in_a_domain_nobody_holds_it() -> None:
+    """The tiers are those of the policy, by labels that no node has."""
+    tiers = {"hypernode.labels": [{"key": "example.com/rack", "tierName": "rack"}]}
+    plugins = [{"name": "gang"}, {"name": "predicates"}, {"name": "network-topology-aware", "arguments": tiers}]
+    policy = policy_from(json.dumps({"actions": "enqueue, allocate, backfill", "tiers": [{"plugins": plugins}]}))
+    found = explained(f"{NODES}\njob ns/a min=2 pods=2 cpu=3 topology=hard tier=1", policy=policy)
+    assert [one.code for one in found.constraints if one.code is Code.RESOURCES] == []

@@ -200,6 +200,8 @@ def in_domain(session: Session, view: JobView, tasks: Sequence[Task]) -> Iterato
         return
     widest, task = allowed[-1], tasks[0]
     grouping = places.grouping(widest)
+    if not grouping.sizes.any():
+        return  # no node is in a domain of the tier
     fits = places.look(places.task_set(tasks, len(tasks)), widest, None, {}).counts.fits
     best = int(np.where(grouping.sizes > 0, fits, -1).argmax())
     rows: Mask = np.zeros(len(session.nodes), dtype=np.bool_)
