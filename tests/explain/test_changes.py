@@ -15,6 +15,7 @@ from tests.support.lessening import a_notch_less
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
 from vsched.explain.changes import SearchOutcome, changes
 from vsched.explain.edits.base import Edit
+from vsched.explain.edits.queues import CreateQueue, QueueEdit
 from vsched.explain.explaining import explain
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
@@ -636,6 +637,31 @@ job y/j8 min=1 queue=c phase=Inqueue age=1 class=high
 pods y/j8 1 cpu=2 gpu=1 memory=4Gi apart=j8
 """
 """Job x/j5 needs more capability and guarantee of its queue; with the least of one, less of the other is enough."""
+
+
+@pytest.mark.parametrize("queue", ["late", "root"])
+def test_a_queue_is_created_and_then_given_what_the_job_needs(queue: str) -> None:
+    """Neither helps alone, and the second is about what the first one makes."""
+    snapshot = snapshot_of(
+        f"""
+        node n0 cpu=3
+        node n1 cpu=2
+        queue q0
+        job ns/other queue={queue}
+        pods ns/other 1 cpu=2 on=n0
+        job ns/first
+        pods ns/first 1 cpu=1
+        job ns/a queue={queue}
+        pods ns/a 1 cpu=1
+        job ns/second queue=q0
+        pods ns/second 2 cpu=1
+        """
+    )
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    (change,) = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns/a").changes
+    assert isinstance(change.edits[0], CreateQueue)
+    assert isinstance(change.edits[1], QueueEdit)
+    assert works(Situation(snapshot, DEFAULT_POLICY), change.edits, "ns/a")
 
 
 @settings(max_examples=examples(15), deadline=None)

@@ -63,6 +63,8 @@ def _let_back(search: ChangeSearch, alike: Sequence[Lever], most: Sequence[int],
         for at in reversed(range(len(alike))):
 
             def helps(step: int, at: int = at) -> bool:
+                if not step and _is_named(alike, steps, at):
+                    return False
                 return test(_turned(search, alike, [*steps[:at], step, *steps[at + 1 :]])).admitted
 
             if steps[at] and not (again and not helps(steps[at] - 1)):
@@ -70,6 +72,13 @@ def _let_back(search: ChangeSearch, alike: Sequence[Lever], most: Sequence[int],
         if len(alike) == 1:
             break
     return steps
+
+
+def _is_named(alike: Sequence[Lever], steps: Sequence[int], at: int) -> bool:
+    """Whether the levers at their steps could not be applied without one of them."""
+    edits = [lever.edits(step) if step else () for lever, step in zip(alike, steps, strict=True)]
+    others = [edit for number, each in enumerate(edits) if number != at for edit in each]
+    return any(edit.is_named_by(other) for edit in edits[at] for other in others)
 
 
 def _turned(search: ChangeSearch, alike: Sequence[Lever], steps: Sequence[int]) -> Situation:

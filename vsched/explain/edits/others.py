@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import Before, ClusterEdit, Edit
+from vsched.explain.edits.base import Before, ClusterEdit, Edit, JobEdit
 from vsched.explain.edits.jobs import SetPriority, known_job
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import created, line
@@ -73,3 +73,6 @@ class CreatePodGroup(ClusterEdit, frozen=True, tag="createPodGroup"):
         namespace, _, name = self.job.partition("/")
         spec = {"queue": self.queue, "minMember": self.minimum}
         return [created("PodGroup", {"namespace": namespace, "name": name}, spec)]
+
+    def is_named_by(self, other: Edit) -> bool:
+        return isinstance(other, JobEdit) and other.job == self.job

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
-from vsched.explain.edits.base import Before, ClusterEdit
+from vsched.explain.edits.base import Before, ClusterEdit, Edit
 from vsched.explain.words import edits as words
 from vsched.explain.words.lines import as_json, created, line, quantities
 from vsched.explain.words.phrases import more_text
@@ -75,6 +75,9 @@ class CreateQueue(ClusterEdit, frozen=True, tag="createQueue"):
 
     def lines(self, snapshot: Snapshot) -> list[str]:
         return [created("Queue", {"name": self.queue}, {"weight": 1, "reclaimable": True})]
+
+    def is_named_by(self, other: Edit) -> bool:
+        return isinstance(other, QueueEdit) and other.queue == self.queue
 
 
 class QueueEdit(ClusterEdit, frozen=True):
