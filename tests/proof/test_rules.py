@@ -243,6 +243,14 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             set(),
             id="no queue deserves more than its capability, whatever it is guaranteed",
         ),
+        pytest.param(
+            "node n1 cpu=4\nqueue a guarantee=cpu:9\njob ns/o min=1 queue=a phase=Running\n"
+            "pods ns/o 1 cpu=1 on=gone\njob ns/a min=1 pods=4 cpu=1 queue=a",
+            "bind a.0 n1\nbind a.1 n1\nbind a.2 n1\nbind a.3 n1",
+            PROPORTION,
+            set(),
+            id="and it deserves its guarantee, even of more than there is",
+        ),
         # -- victims
         pytest.param(LOW + HIGH, TWO, PREEMPT, set(), id="a gang takes the room that it needs"),
         pytest.param(

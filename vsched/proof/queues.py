@@ -176,8 +176,10 @@ def _divided(queues: CycleQueues) -> dict[str, dict[int, Fraction]]:
     for column in queues.columns:
         bounds: dict[str, tuple[int, int, int]] = {}
         for name in names:
-            limit, weight = queues.limits[name][column], queues.all[name].weight
-            least = min(queues.guarantees[name][column], limit)
+            guarantee, weight = queues.guarantees[name][column], queues.all[name].weight
+            # Even a guarantee of more than there is counts, as far as the capability allows.
+            least = min(guarantee, dict(queues.all[name].capability).get(column, guarantee))
+            limit = max(queues.limits[name][column], least)
             bounds[name] = (weight, least, max(least, min(asked[name][column], limit)) if weight else least)
         level = _level(queues.total[column], list(bounds.values()))
         for name, bound in bounds.items():

@@ -428,7 +428,7 @@ def test_what_an_older_vsched_did_not_know_has_its_default() -> None:
     assert not any(task.spared for job in read.jobs.values() for task in job.tasks.values())
 
 
-@pytest.mark.parametrize("nested", [b'{"x":' + b"[" * 5000, b'{"x":' * 5000], ids=["lists", "maps"])
+@pytest.mark.parametrize("nested", [b'{"x":' + b"[" * 50_000, b'{"x":' * 50_000], ids=["lists", "maps"])
 def test_nesting_without_end_is_refused_in_one_line(nested: bytes) -> None:
     with pytest.raises(BadInput, match=r"not a recording: .*nested too deeply") as refused:
         decode(nested)
