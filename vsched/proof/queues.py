@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from vsched.model.amounts.resources import PODS, add, maximum, subtract
-from vsched.model.pods.status import HOLDS
+from vsched.model.pods.status import HOLDS, Status
+from vsched.model.pods.task import Task
 from vsched.model.queues.tree import lineage, tree
 from vsched.proof import words
 from vsched.proof.cycle import Cycle, Sums
@@ -46,6 +47,7 @@ class CycleQueues:
         jobs = [job for job in cycle.jobs.values() if job.spec.queue in self.all]
         self.holding = [task.uid for job in jobs for task in job.tasks.values() if HOLDS[task.status].allocated]
         subtract(self.foreign, cycle.sum_of(self.holding).items())
+        add(self.foreign, cycle.sum_of(uid for uid, task in cycle.tasks.items() if _is_let_in(cycle, task)).items())
         self.upwards = sorted(self.all, key=lambda name: -len(self.path(name)))
         """All queues, each before those above it."""
         self.guarantees: dict[str, Sums] = {}
@@ -152,6 +154,15 @@ class CycleQueues:
             if "proportion" in self.cycle.facts.limits and name in self.parts and column != PODS:
                 found[column] = min(found[column], int(self.parts[name][column]))
         return found
+
+
+def _is_let_in(cycle: Cycle, task: Task) -> bool:
+    """Whether a pod that names its node itself, and that the node has not taken yet, would fit there alone."""
+    nodes = cycle.snapshot.nodes
+    if task.status is not Status.UNTAKEN or task.node not in nodes.statics.row:
+        return False
+    has = nodes.allocatable[:, nodes.statics.row[task.node]].tolist()
+    return all(amount <= has[column] for column, amount in task.shape.request)
 
 
 def queues_of(cycle: Cycle) -> CycleQueues:
