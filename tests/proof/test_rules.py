@@ -633,5 +633,7 @@ def test_findings_count_the_decisions_that_they_are_about() -> None:
 
 
 def test_a_pod_that_names_its_node_itself_takes_its_part_of_what_is_not_guaranteed() -> None:
-    text = "node n1\nnode n2 cpu=6\nqueue q guarantee=cpu:9\npods ns/itself 1 cpu=3 on=n1 untaken\njob ns/a pods=1 cpu=1"
+    text = (
+        "node n1\nnode n2 cpu=6\nqueue q guarantee=cpu:9\npods ns/itself 1 cpu=3 on=n1 untaken\njob ns/a pods=1 cpu=1"
+    )
     assert plan(text).order == []
