@@ -95,8 +95,10 @@ def test_nobody_to_ask_and_too_much_asked() -> None:
 class Terminal:
     """A program at a terminal of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], descriptor: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], descriptor: int, before: list[object]) -> None:
+        """``before``: the terminal's settings before the program began."""
         self.process = process
+        self.before = before
         self._descriptor = descriptor
         self._seen = b""
 
@@ -148,6 +150,7 @@ def terminal(*arguments: str, columns: int = 120, lines: int = 30, **environment
     """``vsched`` at a new terminal, which is its own."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    before: list[object] = termios.tcgetattr(ours)
     inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     process = subprocess.Popen(
         [sys.executable, "-c", TAKE_TERMINAL, *arguments],
@@ -158,7 +161,7 @@ def terminal(*arguments: str, columns: int = 120, lines: int = 30, **environment
         env={**inherited, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environment},
     )
     try:
-        yield Terminal(process, ours)
+        yield Terminal(process, ours, before)
     finally:
         process.kill()
         process.wait()
@@ -184,9 +187,8 @@ async def looked(*looks: Callable[[str], None]) -> None:
 async def test_keys_a_resize_and_the_terminal_given_back() -> None:
     def look(daemon: str) -> None:
         with terminal("top", "--daemon", daemon) as at:
-            before = at.settings
             at.shows("leader", "[all]", "default/waits", "█")
-            assert at.settings != before
+            assert at.settings != at.before
             at.press(b"\t")
             at.shows("[queues]", "default  Open")
             at.press(b"\x1b[Z\x1b[Z")
@@ -200,7 +202,7 @@ async def test_keys_a_resize_and_the_terminal_given_back() -> None:
             code, written = at.ended()
             assert code == 0
             assert written.endswith(b"\x1b[?25h\x1b[?1049l"), "the cursor and the former screen are back"
-            assert at.settings == before
+            assert at.settings == at.before
 
     await looked(look)
 
@@ -208,13 +210,12 @@ async def test_keys_a_resize_and_the_terminal_given_back() -> None:
 async def test_the_terminal_is_given_back_when_it_is_stopped() -> None:
     def look(daemon: str, number: signal.Signals) -> None:
         with terminal("top", "--daemon", daemon) as at:
-            before = at.settings
             at.shows("leader")
             at.process.send_signal(number)
             code, written = at.ended()
             assert code == 0, number
             assert b"\x1b[?1049l" in written, number
-            assert at.settings == before, number
+            assert at.settings == at.before, number
 
     await looked(*(partial(look, number=number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)))
 
@@ -241,12 +242,11 @@ async def test_terminals_of_few_letters_without_colours_and_dumb_ones() -> None:
 async def test_where_nobody_answers_the_terminal_is_given_back_before_it_is_said() -> None:
     def look() -> None:
         with terminal("top", "--daemon", "127.0.0.1:1") as at:
-            before = at.settings
             code, written = at.ended()
             assert code == 1
             screen, _, line = written.rpartition(b"\x1b[?1049l")
             assert screen
             assert b"vsched: http://127.0.0.1:1: nobody listens there" in b" ".join(line.split())
-            assert at.settings == before
+            assert at.settings == at.before
 
     await asyncio.to_thread(look)
