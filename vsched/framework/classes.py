@@ -170,9 +170,8 @@ class JobClasses:
     def __init__(self) -> None:
         self._classes: dict[Hashable, JobClass] = {}
         """By kind."""
-        self._of: dict[str, JobClass] = {}
-        """The class of each job."""
-        self._rank_of: dict[str, OrderKey] = {}
+        self._of: dict[str, tuple[JobClass, OrderKey]] = {}
+        """The class and the sort key of each job."""
         self.others: set[str] = set()
         """The keys of the jobs that are in none."""
         self.may_be_carried = True
@@ -186,7 +185,7 @@ class JobClasses:
         for key in keys:
             member = self._of.pop(key, None)
             if member is not None:
-                gone.setdefault(member, []).append(self._rank_of.pop(key))
+                gone.setdefault(member[0], []).append(member[1])
         self.others.difference_update(keys)
         for job in changed:
             kind = _kind(plugins, job)
@@ -198,7 +197,7 @@ class JobClasses:
                 found = self._classes[kind] = JobClass(job, [rank], kind)
             else:
                 new.setdefault(found, []).append(rank)
-            self._of[job.key], self._rank_of[job.key] = found, rank
+            self._of[job.key] = found, rank
         for one in {**gone, **new}:
             one.change(gone.get(one, ()), new.get(one, ()))
             if not one.ranks:
@@ -206,11 +205,15 @@ class JobClasses:
 
     def of(self, key: str) -> JobClass | None:
         """The class of a job; None for a job that is in none."""
-        return self._of.get(key)
+        member = self._of.get(key)
+        return None if member is None else member[0]
 
     def at(self, job_class: JobClass, key: str) -> int | None:
         """The position of a job in a class; None where it is not in it."""
-        return bisect_left(job_class.ranks, self._rank_of[key]) if self._of.get(key) is job_class else None
+        member = self._of.get(key)
+        if member is None or member[0] is not job_class:
+            return None
+        return bisect_left(job_class.ranks, member[1])
 
     def __iter__(self) -> Iterator[JobClass]:
         return iter(self._classes.values())
