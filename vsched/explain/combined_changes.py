@@ -63,9 +63,11 @@ def _let_back(search: ChangeSearch, alike: Sequence[Lever], most: Sequence[int],
         for at in reversed(range(len(alike))):
 
             def helps(step: int, at: int = at) -> bool:
-                if not step and _is_named(alike, steps, at):
+                edits = _edits(alike, [*steps[:at], step, *steps[at + 1 :]])
+                left_out = () if step else alike[at].edits(steps[at])
+                if any(edit.is_named_by(other) for edit in left_out for other in edits):
                     return False
-                return test(_turned(search, alike, [*steps[:at], step, *steps[at + 1 :]])).admitted
+                return test(apply_all(search.situation, edits)).admitted
 
             if steps[at] and not (again and not helps(steps[at] - 1)):
                 steps[at] = 0 if helps(0) else first_of(alike[at], steps[at], 0, helps)
@@ -74,17 +76,14 @@ def _let_back(search: ChangeSearch, alike: Sequence[Lever], most: Sequence[int],
     return steps
 
 
-def _is_named(alike: Sequence[Lever], steps: Sequence[int], at: int) -> bool:
-    """Whether the levers at their steps could not be applied without one of them."""
-    edits = [lever.edits(step) if step else () for lever, step in zip(alike, steps, strict=True)]
-    others = [edit for number, each in enumerate(edits) if number != at for edit in each]
-    return any(edit.is_named_by(other) for edit in edits[at] for other in others)
+def _edits(alike: Sequence[Lever], steps: Sequence[int]) -> list[Edit]:
+    """The edits of each lever at its step; step 0 leaves a lever out."""
+    return [edit for lever, step in zip(alike, steps, strict=True) if step for edit in lever.edits(step)]
 
 
 def _turned(search: ChangeSearch, alike: Sequence[Lever], steps: Sequence[int]) -> Situation:
-    """The situation with each lever applied at its step; step 0 leaves a lever out."""
-    turned = zip(alike, steps, strict=True)
-    return apply_all(search.situation, (edit for lever, step in turned if step for edit in lever.edits(step)))
+    """The situation with these edits."""
+    return apply_all(search.situation, _edits(alike, steps))
 
 
 def pairs(
