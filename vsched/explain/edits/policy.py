@@ -79,7 +79,7 @@ class SetArgument(PolicyEdit, frozen=True, tag="argument"):
         if argument is None:
             raise BadInput(refusals.no_argument(self.plugin, self.key))
         value = int(self.value) if self.value == int(self.value) else self.value
-        return with_args(policy, self.plugin, **argument.told(args, value))
+        return with_args(policy, self.plugin, **argument.replaced(args, value))
 
     def sentence(self, before: Before) -> str:
         """The value in the notation of a policy file; durations have the unit ``s``."""

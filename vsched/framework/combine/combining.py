@@ -16,11 +16,9 @@ _PERMIT, _REJECT = Vote.PERMIT, Vote.REJECT
 
 Agreed = Callable[[Sequence[Task]], Sequence[Task] | None]
 """The victims among candidates that a plugin agrees to; None where it abstains."""
+VoteOnJob = Callable[[JobView], Vote | Refusal]
 
 REJECTED = Refusal("Rejected", words.REJECTED, code=Code.REFUSED)
-
-
-VoteOnJob = Callable[[JobView], Vote | Refusal]
 
 
 def vote(tiers: Sequence[Sequence[VoteOnJob]], job: JobView) -> Refusal | None:

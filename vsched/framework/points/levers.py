@@ -80,8 +80,8 @@ class Argument(NamedTuple):
             isinstance(one, msgspec.inspect.Metadata) and bool((one.extra or {}).get("duration")) for one in kinds
         )
 
-    def told(self, args: msgspec.Struct, value: float) -> dict[str, object]:
-        """The field with this value, as ``msgspec.structs.replace`` takes it."""
+    def replaced(self, args: msgspec.Struct, value: float) -> dict[str, object]:
+        """The field with another value, as ``msgspec.structs.replace`` takes it."""
         made = msgspec.convert(value, self.type)
         return {self.field: {**getattr(args, self.field), self.entry: made} if self.entry else made}
 
