@@ -48,6 +48,7 @@ async def _in_a_process(replay: ReplayProcess, files: Path, places: asyncio.Sema
     printed, errors = files.with_suffix(".json"), files.with_suffix(".log")
     async with places, child(words.replay_under(replay.name), replay.arguments, errors, output=printed) as started:
         following = asyncio.create_task(_follow(errors, say))
+        await asyncio.sleep(0)  # so that it begins: what is cancelled before that passes nothing on
         try:
             code = await started.process.wait()
         finally:
