@@ -29,7 +29,7 @@ def long(folder: Path) -> Path:
         pytest.param(fifo, "it is no regular file", id="a pipe that nobody writes to"),
         pytest.param(lambda folder: folder, "Is a directory", id="a directory"),
         pytest.param(lambda folder: folder / "none", "No such file or directory", id="none at all"),
-        pytest.param(lambda folder: f"{folder}/a\0b", "null (byte|character)", id="a name that no file has"),
+        pytest.param(lambda folder: f"{folder}/a\0b", "embedded null (byte|character)", id="a name that no file has"),
         pytest.param(long, "is longer than 2 KiB", id="more than is wanted"),
     ],
 )
