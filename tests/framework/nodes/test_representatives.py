@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.selecting import World
+from vsched.framework.nodes import representatives
 from vsched.framework.nodes.representatives import SHAPES_WITHOUT, RepresentativeNodes, RepresentativeScores
 from vsched.framework.nodes.selection import Choice, NodeSelection
 from vsched.framework.points.nodes import NodeScore
@@ -129,24 +131,45 @@ class Emptiest(NodeScore):
         return True
 
 
-def test_few_nodes_are_looked_at_until_half_of_them_differ() -> None:
-    text = "\n".join(f"node n{number:03} cpu={4 if number % 2 else 3}" for number in range(160))
-    world = World(f"{text}\n{JOBS}")
-    journal, scorer, nodes = list[int](), Emptiest(), world.session.nodes
-    by_representatives = RepresentativeNodes(nodes, journal, [scorer])
-    shape, scores = world.tasks("j00")[0].shape, RepresentativeScores()
+def by_emptiness(nodes: NodeTable, journal: list[int], shape: Shape, scorer: Emptiest) -> tuple[list[int], bool]:
+    """The rows chosen one after the other, each full from then on; and whether representatives still show the best."""
+    by_representatives, scores = RepresentativeNodes(nodes, journal, [scorer]), RepresentativeScores()
     assert [by_representatives.represent(shape) for _ in range(SHAPES_WITHOUT)] == [False] * (SHAPES_WITHOUT - 1) + [
         True
     ]
-    chosen = []
+    chosen = list[int]()
     while (row := by_representatives.best(shape, scores, lambda _, row: bool(nodes.idle[CPU, row] > 0))) is not None:
+        if row < 0:
+            break
         chosen.append(row)
         nodes.idle[CPU, row] = 0
         journal.append(row)
-    assert chosen == [*range(1, 161, 2), *range(len(chosen) - 80)][: len(chosen)]
+    return chosen, by_representatives.represent(shape)
+
+
+BEST_FIRST = [*range(1, 161, 2), *range(0, 160, 2)]
+"""The rows of 160 nodes of which every other one has more cpu."""
+
+
+def test_few_nodes_are_looked_at_until_half_of_them_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(representatives, "FEW_ROWS", 60)
+    nodes, shape, scorer = nodes_of_two_kinds()
+    chosen, shown = by_emptiness(nodes, [], shape, scorer)
+    assert not shown
+    assert chosen == BEST_FIRST[: len(chosen)]
     assert len(chosen) > 60
     assert [rows for rows in scorer.asked if rows > 1] == [2, 34, 66]
-    assert not by_representatives.represent(shape)
+
+
+def test_where_all_nodes_are_few_representatives_show_the_best_until_all_are_full() -> None:
+    nodes, shape, scorer = nodes_of_two_kinds()
+    assert by_emptiness(nodes, [], shape, scorer) == (BEST_FIRST, True)
+
+
+def nodes_of_two_kinds() -> tuple[NodeTable, Shape, Emptiest]:
+    text = "\n".join(f"node n{number:03} cpu={4 if number % 2 else 3}" for number in range(160))
+    world = World(f"{text}\n{JOBS}")
+    return world.session.nodes, world.tasks("j00")[0].shape, Emptiest()
 
 
 def test_scores_that_see_more_than_amounts_need_a_look_at_all_nodes() -> None:

@@ -21,8 +21,8 @@ SHAPES_WITHOUT = 8
 
 KINDS_AT_FRACTION = 8
 """Representatives are of use where at first they are at most an eighth of the nodes,"""
-ROWS_AT_FRACTION = 2
-"""and as long as they are at most half of the nodes."""
+ROWS_AT_FRACTION, FEW_ROWS = 2, 1000
+"""and as long as they are at most half of the nodes, or at most this many."""
 
 ROWS_ONE_BY_ONE = 4
 """Up to this many changed rows, plain numbers are faster than arrays."""
@@ -126,7 +126,7 @@ class RepresentativeNodes:
             for row in self._journal[self._seen :]:
                 rows.touch(row)
             self._seen = len(self._journal)
-            if rows.size * ROWS_AT_FRACTION > len(self._nodes):
+            if rows.size > max(FEW_ROWS, len(self._nodes) // ROWS_AT_FRACTION):
                 self._rows = None
         return self._rows
 
