@@ -10,6 +10,14 @@ SENTENCES = [
     (options.ENV_PREFIX_EXPECTED, "--policy-env-prefix: '' (expected the beginning of variable names)"),
     (options.directory_expected("etc"), "--policy-files: 'etc' (expected a directory that begins with /)"),
     (options.NOTHING_TO_DO, "--no-schedule: leaves nothing to do (expected --arbitrate with it)"),
+    (
+        options.NO_WORK_TO_RECORD,
+        "--record-work: this daemon does not see all work (expected no --shards, no --no-schedule; or vsched record)",
+    ),
+    (log.WORK_TRACE_LOST, "work trace cannot be written, lines are lost"),
+    (log.TOO_MANY_LINES, "too many lines wait for the disk"),
+    (log.no_work_folder("work", "Not a directory"), "work: no folder for a work trace: Not a directory"),
+    (log.no_key("names.key", 32), "names.key: no key for made-up names (expected 32 bytes)"),
     (options.NO_WORKLOADS, "--workloads: has no effect with --no-schedule, which places no pods"),
     (
         options.NOTHING_TO_REVIEW,
@@ -70,6 +78,7 @@ SENTENCES = [
     (tasks.GEOMETRIES, "follows the ConfigMap that says how GPUs may be divided"),
     (tasks.POLICY_FILE, "takes edits of the policy into force"),
     (tasks.HEARTBEAT, "measures how late the event loop is"),
+    (tasks.WORK_TRACE, "writes what was seen of the cluster's work into the folder for it"),
     (tasks.UPKEEP, "has garbage looked for, every few hours"),
     (tasks.ALLOCATIONS, "writes Consumers and Allocations"),
     (tasks.USAGE_HISTORY, "keeps the usage history in a ConfigMap"),

@@ -30,6 +30,7 @@ from vsched.daemon.loop.silence import Silence
 from vsched.daemon.loop.upkeep import Upkeep
 from vsched.daemon.observe.numbers import Numbers, last_shown, of_watches, of_writes
 from vsched.daemon.observe.settings import ObserveSettings
+from vsched.daemon.observe.work_trace import work_of
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.base import make_base, period_seconds
 from vsched.daemon.parts.inspection import Inspection
@@ -137,6 +138,7 @@ class Daemon:
         self.inspection = Inspection(base, self._standing, elsewhere, *of_vcjobs)
         self.caller = Caller()
         self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.calm)
+        self.work = work_of(options, base.clock, self.telemetry.worry)
         decide: Decide = decide_nothing
         if options.schedule:
             hear, count = self.inspection.snapshots.hear, self.telemetry.kept_by_sessions
@@ -159,6 +161,7 @@ class Daemon:
             provisioning=self.housekeeping.provisioning,
             node_shards=self.housekeeping.node_shards,
             recorder=self.inspection.recorder,
+            work=self.work,
         )
         self.silence = Silence(partial(last_shown, self.reflectors))
         base.client.on_answer.add(self._answered)
@@ -189,6 +192,7 @@ class Daemon:
             LongLived("policy file", self._follow_policy, words.POLICY_FILE),
             LongLived("heartbeat", Heartbeat(self.telemetry, self.caller).run, words.HEARTBEAT),
             LongLived("upkeep", self._upkeep.run, words.UPKEEP),
+            *(() if self.work is None else (LongLived("work trace", self.work.run, words.WORK_TRACE),)),
         )
 
     async def run(self) -> None:
@@ -205,6 +209,8 @@ class Daemon:
                 at_rest = await self._wind_down(running["sessions"])
                 for task in running.values():
                     task.cancel()
+            if self.work is not None:
+                await self.work.end()
             await self.election.end(release=at_rest)
         self.telemetry.note("stopped")
 
@@ -304,6 +310,7 @@ class Daemon:
             **self.usage.numbers(),
             **self.listeners.numbers(),
             **self.inspection.numbers(),
+            **(self.work.numbers() if self.work is not None else {}),
             **collected.numbers(),
             **(self.housekeeping.provisioning.numbers() if self.housekeeping.provisioning is not None else {}),
             **(self.housekeeping.makers.numbers() if self.housekeeping.makers is not None else {}),

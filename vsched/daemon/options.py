@@ -145,6 +145,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How long pods that opt in are asked to end by themselves before they are evicted, at most; 0: not at all."""
     recordings: int = 8
     """Cycles in which something looked wrong that are kept, to be fetched and run again; 0 for none."""
+    record_work: Path | None = None
+    """The folder where the cluster's work is recorded; None for nowhere."""
+    record_work_bytes: int = 512 << 20
+    """The oldest files there go where all together are larger."""
+    record_anonymous: bool = False
+    """Record made-up names."""
     event_qps: float = 50.0
     """Events a second in the long run; four times as many at once."""
     drain_seconds: float = 5.0
@@ -211,6 +217,8 @@ def check(options: Options) -> None:
             raise BadInput(words.directory_expected(directory))
     if not options.schedule and not options.arbitrate:
         raise BadInput(words.NOTHING_TO_DO)
+    if options.record_work is not None and (options.shards > 1 or not options.schedule):
+        raise BadInput(words.NO_WORK_TO_RECORD)
     if options.workloads_file is not None and not options.schedule:
         raise BadInput(words.NO_WORKLOADS)
     if options.webhook_address and not options.arbitrate and not options.runs_jobs:

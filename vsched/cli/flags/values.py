@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from vsched.cli.flags import words
+from vsched.errors import BadQuantity
 
 DAY_SECONDS = 86_400.0
 LONGEST_PERIOD_SECONDS = 3600.0
@@ -68,6 +69,29 @@ def _seconds(value: Any) -> float | None:
 
 
 PERIOD = Period()
+
+LEAST_BYTES = 1 << 20
+
+
+class ByteSize(click.ParamType[int]):
+    """An amount of bytes of at least a MiB, as ``512Mi``."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes."""
+        from vsched.model.amounts.quantity import parse_quantity  # imported here, as above
+
+        try:
+            found = value if isinstance(value, int) else parse_quantity(str(value))
+        except BadQuantity:
+            found = 0
+        if found < LEAST_BYTES:
+            self.fail(words.no_size(value, "1Mi"), param, ctx)
+        return found
+
+
+BYTES = ByteSize()
 
 
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)%")

@@ -67,3 +67,7 @@ def help_lists(command: str) -> str:
 
 def no_command(name: str, meant: str) -> str:
     return f"there is no command {name!r} ({meant})"
+
+
+def no_size(value: object, least: str) -> str:
+    return f"{value!r}: expected an amount of bytes of at least {least}, such as 512Mi"

@@ -12,7 +12,7 @@ from vsched.cli.ask.cluster import ClusterFlags, cluster_flags
 from vsched.cli.flags.environment import by_environment
 from vsched.cli.flags.fields import flags_of
 from vsched.cli.flags.ignoring import ignore_flag
-from vsched.cli.flags.values import PERIOD, SHARE, Period
+from vsched.cli.flags.values import BYTES, PERIOD, SHARE, Period
 from vsched.cli.run.access import access_flags, access_of
 from vsched.daemon.options import SHARDS_MAX, Options
 from vsched.log import LEVELS, LogFormat, configure
@@ -225,6 +225,19 @@ flag = flags_of(Options)
 )
 @flag("--shard-by", help="assign jobs to shards by their queue, or by the node pool that they select")
 @flag("--node-pool-label", help="with --shard-by node-pool: the node label that names the pool")
+@flag(
+    "--record-work",
+    help="record jobs, pods, nodes and queues in files in this folder, for vsched replay --trace  [default: none]",
+    metavar="FOLDER",
+)
+@flag(
+    "--record-work-size",
+    "record_work_bytes",
+    help="remove the oldest of these files beyond this size",
+    type=BYTES,
+    default="512Mi",
+)
+@flag("--record-anonymous", help="record made-up names, always the same in one folder")
 @flag("--event-qps", help="Events per second", type=click.FloatRange(0.1, 10_000))
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="log level")
 @click.option(

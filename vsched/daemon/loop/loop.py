@@ -16,6 +16,7 @@ from vsched.daemon.loop.short_cycles import ShortCycles
 from vsched.daemon.loop.silence import Silence
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
+from vsched.daemon.observe.work_trace import WorkTrace
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.daemon.words import log as words
 from vsched.framework.policy import Policy
@@ -99,6 +100,8 @@ class SessionParts:
     """None where NodeShards do not matter."""
     recorder: CycleRecorder | None = None
     """None without recordings."""
+    work: WorkTrace | None = None
+    """None where the cluster's work is not recorded."""
 
 
 class Loop:
@@ -211,6 +214,8 @@ class Loop:
         await parts.snapshots.end(asked, snapshot, policy, report)
         if parts.recorder is not None:
             await parts.recorder.decided(snapshot, policy, report)
+        if parts.work is not None:
+            parts.work.see(snapshot)
         return ended - began
 
     def _measures_plugins(self, now: float) -> bool:

@@ -51,6 +51,7 @@ def fetch(number: int) -> str:
 SESSION_FAILED = "session failed"
 SESSION_FAILED_AGAIN = "session failed again"
 ARBITRATION_FAILED = "arbitration failed"
+WORK_TRACE_LOST = "work trace cannot be written, lines are lost"
 NOT_RECORDED = "session not recorded"
 TOO_LARGE = "session not recorded: too large"
 PAGE_FAILED = "page data failed"
@@ -84,3 +85,16 @@ HISTORY_TOO_LARGE = "usage history is too large"
 
 def history_cannot_be(what: str) -> str:
     return f"usage history cannot be {what}"
+
+
+# -- the work trace ----------------------------------------------------------------------------------------------------
+
+TOO_MANY_LINES = "too many lines wait for the disk"
+
+
+def no_work_folder(path: object, problem: object) -> str:
+    return f"{path}: no folder for a work trace: {problem}"
+
+
+def no_key(path: object, count: int) -> str:
+    return f"{path}: no key for made-up names (expected {count} bytes)"

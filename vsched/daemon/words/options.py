@@ -15,6 +15,9 @@ def directory_expected(directory: str) -> str:
 # -- what the daemon does ----------------------------------------------------------------------------------------------
 
 NOTHING_TO_DO = "--no-schedule: leaves nothing to do (expected --arbitrate with it)"
+NO_WORK_TO_RECORD = (
+    "--record-work: this daemon does not see all work (expected no --shards, no --no-schedule; or vsched record)"
+)
 NO_WORKLOADS = "--workloads: has no effect with --no-schedule, which places no pods"
 NOTHING_TO_REVIEW = "--webhook-address: there is nothing to review (expected --arbitrate or --job-controller with it)"
 WEBHOOK_WITHOUT_TLS = (

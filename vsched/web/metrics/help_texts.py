@@ -34,6 +34,7 @@ MEANINGS: dict[str, str] = {
     "vsched_garbage_collection_longest_seconds": "Longest garbage collection since the start, by generation.",
     "vsched_watchers": "Clients of /events.",
     "vsched_foreign_bindings_total": "Pods of this scheduler that another scheduler bound. Must stay 0.",
+    "vsched_work_trace_lines_total": "Lines of the work trace, by whether they were written or lost.",
     "vsched_vcjobs_left_alone": "1 while Volcano's own controllers manage vcjobs.",
     "vsched_job_flows": "JobFlows by phase.",
     "vsched_cron_jobs": "Volcano CronJobs by state: scheduled or suspended.",
