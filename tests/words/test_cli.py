@@ -9,6 +9,7 @@ from vsched.cli.autoscaling import words as autoscaling
 from vsched.cli.devices import words as devices
 from vsched.cli.dump import words as dump
 from vsched.cli.flags import words as flags
+from vsched.cli.record import words as record
 from vsched.cli.show import words as show
 from vsched.cli.top import words as top
 from vsched.cli.usage import words as usage
@@ -16,6 +17,46 @@ from vsched.cli.verify import words as verify
 from vsched.sim.command import words as cluster
 
 SENTENCES = [
+    # cli/record/words
+    (record.recording("work", "3 nodes"), "recording into work: 3 nodes (Ctrl-C ends it)"),
+    (record.sizes(3, 1200), "3 nodes, 1,200 pods"),
+    (record.recorded(1200, "work"), "1,200 lines written into work"),
+    (record.NO_FOLDER, "--out FOLDER is missing: where to record"),
+    (record.FOLDER_AND_COMMAND, "--out is for recording, not for a command about a trace"),
+    (
+        record.no_moment("noon"),
+        "'noon': expected a date such as 2026-11-30 or 2026-11-30T14:05 (UTC), or a duration after the beginning",
+    ),
+    (
+        record.nothing_between("2026-11-30T14:05:00", "2026-11-30T14:04:00"),
+        "--since 2026-11-30T14:05:00 is not before --until 2026-11-30T14:04:00",
+    ),
+    (record.written("a.gz", 1200, 12.4), "a.gz: 1,200 lines, 12 kB"),
+    (record.TIME, "time"),
+    (record.GAPS, "not seen"),
+    (record.SCHEDULERS, "schedulers"),
+    (record.NODES, "nodes"),
+    (record.JOBS, "jobs"),
+    (record.PODS, "pods"),
+    (record.QUEUE, "queue"),
+    (record.STARTED, "started"),
+    (record.WAITING, "never started"),
+    (record.MEDIAN, "median"),
+    (record.P95, "p95"),
+    (record.LONGEST, "longest"),
+    (record.ANONYMOUS, "names are made up"),
+    (
+        "; ".join(record.ENDED.values()),
+        "succeeded; failed; deleted; ended unseen; there at the end",
+    ),
+    (
+        record.span("2026-11-30 14:05:00", "2026-11-30 15:05:00", "1h"),
+        "2026-11-30 14:05:00 to 2026-11-30 15:05:00 UTC (1h)",
+    ),
+    (record.gap("2026-11-30 14:05:00", "10m"), "10m from 2026-11-30 14:05:00"),
+    (record.gangs(1200, 30), "1,200, 30 of them gangs"),
+    (record.bound_by("volcano", 1200), "volcano bound 1,200"),
+    (flags.no_size("x", "1Mi"), "'x': expected an amount of bytes of at least 1Mi, such as 512Mi"),
     # cli/words
     (shared.no_room("No space left on device"), "vsched: No space left on device (where the results go)"),
     (shared.did_you_mean("gpu"), "; did you mean 'gpu'?"),

@@ -32,6 +32,7 @@ COMMANDS_HELP = {
     "usage": "what each node has allocated and what it really uses",
     "devices": "devices of nodes: how much of each is in use, and by which pods",
     "dump": "record a session of a running daemon in a file",
+    "record": "record the work of a cluster over days, whoever schedules it",
     "replay": "replay a recorded session, or a workload trace under several policies",
     "verify": "check the decisions of recorded sessions against the rules",
     "check": "validate a policy file",
