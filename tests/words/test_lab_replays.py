@@ -10,6 +10,31 @@ from vsched.lab.replay import words as replay
 from vsched.lab.trace import words as trace
 
 SENTENCES = [
+    # lab/trace/words, of work traces
+    (trace.no_work("work"), "work: no pods were recorded (expected a trace with work)"),
+    (trace.still_ran(1), "1 pod had not ended when the trace did: each ends as it does"),
+    (trace.still_ran(1200), "1,200 pods had not ended when the trace did: each ends as it does"),
+    (
+        trace.never_ran(2),
+        "2 pods never ran: each takes as long as it says, else as pods of its queue usually do",
+    ),
+    (trace.replaced(2), "2 pods deleted while running came again: their work counts once"),
+    (trace.ruled(2), "2 pods with rules about nodes, volumes or devices: these rules are left out"),
+    (trace.partly(1), "1 job with more pods than the minimum: the others are pods of their own"),
+    (trace.partly(2), "2 jobs with more pods than the minimum: the others are pods of their own"),
+    (trace.nodes_for_a_part(1), "1 node there for less than half of the time: left out"),
+    (trace.nodes_for_a_part(2), "2 nodes there for less than half of the time: left out"),
+    (trace.resources_left_out("a, b"), "resources that a replay does not know: a, b"),
+    (trace.not_seen_for("10m"), "nothing is known of 10m of the time"),
+    (trace.AS_RECORDED, "as recorded"),
+    (trace.MATCH, "jobs that wait as recorded"),
+    (trace.OFF_P50, "difference to recorded wait, p50"),
+    (trace.OFF_P90, "difference to recorded wait, p90"),
+    (
+        trace.no_machines_with_work("work"),
+        "--machines: work says which nodes there were (expected a file of nodes before it, or no --machines)",
+    ),
+    (trace.no_nodes("work"), "work: no node was there for most of the time (expected a longer part of the trace)"),
     # lab/fill/words
     (fill.NO_NODE_HAS_GPU, "--fill: no node has a GPU (expected nodes with GPUs)"),
     (fill.NO_POD_ASKS, "--fill: no pod asks for a GPU (expected pods that do)"),

@@ -16,7 +16,7 @@ from vsched.lab.replay import words
 MOST_WEIGHT = 1_000_000
 MOST_MACHINES, MOST_GPUS = 100_000, 128
 MOST_DAYS = 36_500
-FORMATS = ("plain", "openb", "philly")
+FORMATS = ("plain", "openb", "philly", "work")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -97,9 +97,10 @@ def seeds(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, 
 trace_options = options(
     click.option(
         "--trace",
-        type=FILE,
+        type=click.Path(path_type=Path),
         metavar="JOBS | NODES JOBS",
-        help="Replay a trace of a cluster: a CSV file (.csv, .csv.gz) of jobs, and one of its nodes before it if any.",
+        help="Replay a trace of a cluster: a CSV file (.csv, .csv.gz) of jobs, and one of its nodes before it if any; "
+        "or a file or folder of vsched record.",
     ),
     _option(
         "--trace-format",

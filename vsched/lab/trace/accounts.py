@@ -98,6 +98,11 @@ class TraceAccounts:
         """Pods that have arrived and are not on a node."""
         return len(self._stays) - self.running
 
+    @property
+    def waits(self) -> Mapping[str, float]:
+        """How long pods that were placed have waited, by name in the trace, seconds."""
+        return self._waits
+
     def machines(self, machines: Sequence[Machine]) -> None:
         """Add machines with nothing on them."""
         for machine in machines:

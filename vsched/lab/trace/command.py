@@ -10,7 +10,7 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from vsched.errors import BadInput
 from vsched.lab import words as lab_words
 from vsched.lab.charts import Charts, check_installed, make_folder, write_results
 from vsched.lab.trace import words
+from vsched.lab.trace.as_recorded import as_recorded, match
 from vsched.lab.trace.checks import Checks
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace
 from vsched.lab.trace.fleet import MachineKind
@@ -161,7 +162,8 @@ def replay_trace(
     if out is not None:
         make_folder(out)
     found = run_all(request, prepared, silent if quiet else tell)
-    document = {"trace": facts, "policies": found}
+    recorded = {"recorded": as_recorded(prepared, facts["weights"])} if prepared.really else {}
+    document = {"trace": facts, **recorded, "policies": found}
     # Shown first, so that the result is not lost where the files cannot be written.
     _show(document, output)
     if out is not None:
@@ -177,6 +179,8 @@ def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
     trace = trace if request.share == 1.0 else with_share_of_nodes(trace, request.share)
     factor = 1.0 if request.load is None else faster_for(trace, request.load)
     trace = faster(trace, factor)
+    if factor != 1.0 or request.share != 1.0:
+        trace = replace(trace, really={})  # it is not what happened any more
     weights = weights_of(trace, request.weights)
     unknown = [queue for queue in request.weights if queue not in weights]
     if unknown:
@@ -196,6 +200,7 @@ def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
         "scarcest": scarcest(trace),
         "weights": weights,
         "seed": request.seed,
+        **({"notes": [*trace.notes]} if trace.notes else {}),
     }
     return trace, facts
 
@@ -245,7 +250,10 @@ async def _alone(request: ReplayRequest, trace: ClusterTrace, say: Say) -> Docum
         one_queue=name in request.one_queue,
         checks=checks,
     )
-    return {"policy": name} | found.summary() | ({} if checks is None else {"verify": checks.summary()})
+    more = {} if checks is None else {"verify": checks.summary()}
+    if trace.really:
+        more["match"] = match(trace, found.accounts.waits)
+    return {"policy": name} | found.summary() | more
 
 
 async def _side_by_side(request: ReplayRequest, say: Say) -> list[Document]:

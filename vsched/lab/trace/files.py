@@ -8,12 +8,14 @@ they cannot be replayed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vsched.errors import BadInput
 from vsched.lab.trace import words
 from vsched.lab.trace.rows import TraceRow, columns_of, read_rows
+from vsched.record.lines import QueueThere
 
 WHOLE_GPU = 1000
 """Thousandths in a whole GPU."""
@@ -97,6 +99,17 @@ class TracePod:
 
 
 @dataclass(frozen=True, slots=True)
+class RealRun:
+    """One run of a pod in the cluster that the trace is of; times are seconds since the trace began."""
+
+    start: float
+    """When it had its node."""
+    end: float | None
+    """None where it had not ended when the trace did."""
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterTrace:
     """A cluster and its pods, in the order of their creation; without times, in that of the file."""
 
@@ -106,6 +119,13 @@ class ClusterTrace:
     """Second 0 in seconds since the epoch, where the trace has dates."""
     timed: bool = True
     """Whether the trace says when pods come and how long they run; otherwise both are 0."""
+    really: Mapping[str, Sequence[RealRun]] = field(default_factory=dict)
+    """The runs of pods, by name, where the trace says them: all but the last were cut short. Pods that never had a node
+    are not in it."""
+    queues: Mapping[str, QueueThere] = field(default_factory=dict)
+    """Its queues by name, where the trace says what they are."""
+    notes: tuple[str, ...] = ()
+    """What a replay of it has to take as nobody knows it, and what it leaves out."""
 
     @property
     def jobs(self) -> int:

@@ -15,6 +15,7 @@ from vsched.lab.trace.files import TIMES, ClusterTrace, TraceNode, TracePod, rea
 from vsched.lab.trace.fleet import MachineKind, nodes_for, nodes_of
 from vsched.lab.trace.philly import read_jobs
 from vsched.lab.trace.plain import read_plain_jobs, read_plain_nodes
+from vsched.lab.trace.recorded import is_work, read_work
 from vsched.lab.trace.rows import columns_of
 
 
@@ -24,6 +25,8 @@ class TraceFormat(StrEnum):
     PLAIN = "plain"
     OPENB = "openb"
     PHILLY = "philly"
+    WORK = "work"
+    """What ``vsched record`` writes."""
 
 
 OF_ONE = {TraceFormat.PLAIN: "arrival", TraceFormat.OPENB: "num_gpu", TraceFormat.PHILLY: "timestamp"}
@@ -35,6 +38,8 @@ def format_of(path: Path, given: TraceFormat | None = None) -> TraceFormat:
     """The format of a file of jobs, unless it is given; raises BadInput where the header does not decide."""
     if given is not None:
         return given
+    if is_work(path):
+        return TraceFormat.WORK
     columns = columns_of(path)
     found = [format for format, column in OF_ONE.items() if column in columns]
     match found:
@@ -58,8 +63,12 @@ def read_files(
     if nodes is not None and machines:
         raise BadInput(words.not_with_nodes(nodes))
     format = format_of(jobs, given)
+    if machines and format is TraceFormat.WORK:
+        raise BadInput(words.no_machines_with_work(jobs))
     there = nodes_of(machines) if nodes is None else _nodes(nodes)
     match format:
+        case TraceFormat.WORK:
+            return read_work(jobs, there)
         case TraceFormat.PHILLY:
             return read_jobs(jobs, there)
         case TraceFormat.OPENB:

@@ -7,7 +7,7 @@ so watches show every change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -37,8 +37,21 @@ from vsched.sim.controllers.pod_lifecycle import running_status
 from vsched.sim.store.store import Event, Subscription
 
 PODGROUPS = "scheduling.volcano.sh/podgroups"
+QUEUES = "scheduling.volcano.sh/queues"
 MOST_AT_ONCE = 10_000
 """Events taken from the store at a time."""
+
+
+def queues_of(trace: ClusterTrace, weights: Mapping[str, int]) -> dict[str, int]:
+    """These queues with their weights, and those of the trace that they are below."""
+    found = dict(weights)
+    for name in weights:
+        above = trace.queues.get(name)
+        while above is not None and above.parent and above.parent not in found:
+            above = trace.queues.get(above.parent)
+            if above is not None:
+                found[above.name] = above.weight
+    return dict(sorted(found.items()))
 
 
 @dataclass(slots=True)
@@ -129,8 +142,9 @@ class Machines:
                 self._client.create("namespaces", namespace_object(namespace))
         for priority in sorted({pod.priority for pod in trace.pods} - {0}):
             self._client.create("scheduling.k8s.io/priorityclasses", priority_class_object(priority))
-        for name, weight in {ONE_QUEUE: 1}.items() if self._one_queue else weights.items():
-            self._client.create("scheduling.volcano.sh/queues", queue_object(name, weight))
+        for name, weight in {ONE_QUEUE: 1}.items() if self._one_queue else queues_of(trace, weights).items():
+            if self._client.get(QUEUES, "", name) is None:
+                self._client.create(QUEUES, queue_object(name, weight, trace.queues.get(name)))
         addresses = Addresses(172, 16, 16)
         for node in trace.nodes:
             told = vgpu_node_object if self._vgpus else node_object

@@ -14,6 +14,8 @@ from vsched.apimachinery.meta.kinds import Obj
 from vsched.lab.trace.files import WHOLE_GPU, TraceGang, TraceNode, TracePod
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.ingest.implicit import GROUP_NAME
+from vsched.model.amounts.resources import format_amount
+from vsched.record.lines import QueueThere, Requests
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.controllers.nodes.node_status import ready_status
 
@@ -36,14 +38,23 @@ def queue_of(pod: TracePod) -> str:
     return pod.queue or pod.qos.lower().replace("_", "-") or DEFAULT_QUEUE
 
 
-def queue_object(name: str, weight: int) -> Obj:
-    """A queue with a weight, whose resources others may borrow and have to return."""
+def queue_object(name: str, weight: int, seen: QueueThere | None = None) -> Obj:
+    """A queue with a weight, as it was seen; else one whose resources others may borrow and have to return."""
+    spec: Obj = {"weight": weight, "reclaimable": True}
+    if seen is not None:
+        spec |= {"reclaimable": seen.reclaimable, "priority": seen.priority, "parent": seen.parent}
+        spec |= {"capability": _written(seen.capability), "deserved": _written(seen.deserved)}
+        spec["guarantee"] = {"resource": _written(seen.guarantee)} if seen.guarantee else None
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "Queue",
         "metadata": {"name": name},
-        "spec": {"weight": weight, "reclaimable": True},
+        "spec": {key: value for key, value in spec.items() if value not in ("", {}, None)},
     }
+
+
+def _written(amounts: Requests) -> dict[str, str]:
+    return {name: format_amount(name, amount) for name, amount in amounts.items()}
 
 
 def namespace_of(pod: TracePod) -> str:

@@ -264,8 +264,9 @@ class TraceReplay:
 
 
 def weights_of(trace: ClusterTrace, given: Mapping[str, int]) -> dict[str, int]:
-    """The weight of every queue of the trace; 1 by default."""
-    return {name: given.get(name, 1) for name in sorted({queue_of(pod) for pod in trace.pods})}
+    """The weight of every queue of the trace that has pods: as given, else as the trace says, else 1."""
+    said = {name: queue.weight for name, queue in trace.queues.items()}
+    return {name: given.get(name, said.get(name, 1)) for name in sorted({queue_of(pod) for pod in trace.pods})}
 
 
 def gives_vgpus(policy: Path | None) -> bool:

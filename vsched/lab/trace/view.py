@@ -52,7 +52,9 @@ def show(document: Document, no_color: bool = False) -> None:
     """Print the comparison."""
     console = console_for(no_color, wide=False)
     console.print(escape(title_of(document["trace"])), soft_wrap=True)
-    console.print(as_table(document["policies"]))
+    for note in document["trace"].get("notes", ()):
+        console.print(escape(note), style="dim", soft_wrap=True)
+    console.print(as_table(columns_of(document)))
     console.print(
         words.LEGEND,
         style="dim",
@@ -77,6 +79,14 @@ def _speed(pace: float) -> str:
     """The pace of arrivals; small numbers have fractions."""
     factor = f"{pace:,.0f}" if pace >= 100 else f"{pace:.3g}"
     return "as recorded" if factor == "1" else words.times_as_fast(factor)
+
+
+def columns_of(document: Document) -> list[Document]:
+    """What to compare: what really happened, where the trace says it, and the policies."""
+    recorded = document.get("recorded")
+    if recorded is None:
+        return [*document["policies"]]
+    return [{"policy": words.AS_RECORDED, **recorded, "match": {"as_recorded": 1.0}}, *document["policies"]]
 
 
 def as_table(policies: Sequence[Document]) -> Table:
@@ -107,6 +117,10 @@ def lines_of(policies: Sequence[Document]) -> Iterator[FigureLine]:
             values.append(float(found or 0.0))
         return values
 
+    if any("match" in policy for policy in policies):
+        yield FigureLine(words.MATCH, of("match", "as_recorded"), percent)
+        yield FigureLine(words.OFF_P50, of("match", "difference_seconds", "p50"), short_duration)
+        yield FigureLine(words.OFF_P90, of("match", "difference_seconds", "p90"), short_duration)
     for name, title in (("gpu", words.GPUS_IN_USE), ("cpu", words.CPU_IN_USE), ("memory", words.MEMORY_IN_USE)):
         if any(of("utilisation", name, "peak")):
             yield FigureLine(f"{title}, mean", of("utilisation", name, "mean"), percent, 1)

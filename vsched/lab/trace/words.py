@@ -54,6 +54,65 @@ def load_too_small(load: float, least: float, resource: str) -> str:
     )
 
 
+# -- work traces -------------------------------------------------------------------------------------------------------
+
+
+def no_work(path: object) -> str:
+    return f"{path}: no pods were recorded (expected a trace with work)"
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count:,} pods"
+
+
+def still_ran(count: int) -> str:
+    return f"{_pods(count)} had not ended when the trace did: each ends as it does"
+
+
+def never_ran(count: int) -> str:
+    return f"{_pods(count)} never ran: each takes as long as it says, else as pods of its queue usually do"
+
+
+def replaced(count: int) -> str:
+    return f"{_pods(count)} deleted while running came again: their work counts once"
+
+
+def ruled(count: int) -> str:
+    return f"{_pods(count)} with rules about nodes, volumes or devices: these rules are left out"
+
+
+def partly(count: int) -> str:
+    jobs = "1 job" if count == 1 else f"{count:,} jobs"
+    return f"{jobs} with more pods than the minimum: the others are pods of their own"
+
+
+def nodes_for_a_part(count: int) -> str:
+    nodes = "1 node" if count == 1 else f"{count:,} nodes"
+    return f"{nodes} there for less than half of the time: left out"
+
+
+def resources_left_out(names: str) -> str:
+    return f"resources that a replay does not know: {names}"
+
+
+def not_seen_for(long: str) -> str:
+    return f"nothing is known of {long} of the time"
+
+
+AS_RECORDED = "as recorded"
+"""The column of what really happened."""
+MATCH = "jobs that wait as recorded"
+OFF_P50, OFF_P90 = "difference to recorded wait, p50", "difference to recorded wait, p90"
+
+
+def no_machines_with_work(path: object) -> str:
+    return f"--machines: {path} says which nodes there were (expected a file of nodes before it, or no --machines)"
+
+
+def no_nodes(path: object) -> str:
+    return f"{path}: no node was there for most of the time (expected a longer part of the trace)"
+
+
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
