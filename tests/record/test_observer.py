@@ -115,6 +115,6 @@ def test_pods_that_came_and_went_are_forgotten_while_their_job_lasts() -> None:
 def test_all_that_is_there_can_be_said_again() -> None:
     watched = Watched(NODE, QUEUE, group(), pod(node="n1"))
     first = watched.look()
-    again = watched.observer.again()
+    again = [*watched.observer.again()]
     assert [type(line) for line in again] == [type(line) for line in first]
     assert again[1:-1] == first[1:-1]

@@ -10,7 +10,7 @@ import msgspec
 
 from vsched import api
 from vsched.clock import Clock, SystemClock
-from vsched.daemon.loop.loop import prepare
+from vsched.daemon.loop.loop import in_slices, prepare
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.work_trace import WorkTrace, work_trace
 from vsched.daemon.options import Options
@@ -145,4 +145,4 @@ class WorkRecording:
 
     async def _see(self) -> None:
         await prepare(self._base.mirror.preparing)
-        self.trace.see(self._base.mirror.snapshot(self._base.clock.now()))
+        await in_slices(self.trace.seeing(self._base.mirror.snapshot(self._base.clock.now())))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TypeVar
 
 import msgspec
@@ -128,13 +129,15 @@ class WorkBook:
                 del known[key]
 
     def lines(self) -> Iterator[AnyLine]:
-        """All that is there, in lines that a new book would take."""
-        yield from self.nodes.values()
-        yield from self.queues.values()
-        yield from self.jobs.values()
-        for pod in self.pods.values():
-            yield pod.seen
-            if pod.bound is not None:
-                yield pod.bound
-            if pod.started is not None:
-                yield pod.started
+        """All that is there now, in lines that a new book would take; further lines may be taken meanwhile."""
+        whole: tuple[AnyLine, ...] = (*self.nodes.values(), *self.queues.values(), *self.jobs.values())
+        return chain(whole, _of_pods([*self.pods.values()]))
+
+
+def _of_pods(pods: Sequence[LivePod]) -> Iterator[AnyLine]:
+    for pod in pods:
+        yield pod.seen
+        if pod.bound is not None:
+            yield pod.bound
+        if pod.started is not None:
+            yield pod.started

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from io import FileIO
 from itertools import islice
@@ -28,7 +28,8 @@ SEGMENT_BYTES = 64 << 20
 LEVEL = 6
 GZIP = 31
 """zlib's number for streams of gzip with the largest window."""
-PIECE = 1 << 16
+PIECE, PIECE_LINES = 1 << 16, 1000
+"""Bytes that are read at once, and lines that are packed at once."""
 LINE_BYTES = 1 << 20
 """No line is as long."""
 
@@ -46,10 +47,14 @@ class TraceSegment:
         self._packer = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
         self.bytes = 0
 
-    def write(self, lines: Iterable[AnyLine]) -> None:
-        """Add lines, and have the operating system know of them; raises OSError."""
-        text = b"".join(_encoder.encode(line) + b"\n" for line in lines)
-        self._put(self._packer.compress(text) + self._packer.flush(zlib.Z_SYNC_FLUSH))
+    def write(self, lines: Iterable[AnyLine]) -> int:
+        """Add lines, and have the operating system know of them; returns how many, raises OSError."""
+        count, pieces = 0, iter(lines)
+        while piece := [_encoder.encode(line) for line in islice(pieces, PIECE_LINES)]:
+            count += len(piece)
+            self._put(self._packer.compress(b"\n".join((*piece, b""))))
+        self._put(self._packer.flush(zlib.Z_SYNC_FLUSH))
+        return count
 
     def close(self) -> None:
         """End the file; raises OSError."""
@@ -84,8 +89,8 @@ class WorkFolder:
         """Whether it is time for another segment: it is another day, or this one is long."""
         return self._segment is None or self._day != _day(at) or self._segment.bytes > SEGMENT_BYTES
 
-    def begin(self, at: float, lines: Iterable[AnyLine]) -> None:
-        """End the segment, make room for another, and begin it with these lines; raises OSError."""
+    def begin(self, at: float, lines: Iterable[AnyLine]) -> int:
+        """End the segment, make room for another, and begin it with these lines; returns how many, raises OSError."""
         self.close()
         self.path.mkdir(parents=True, exist_ok=True)
         self._remove_old()
@@ -93,13 +98,13 @@ class WorkFolder:
         moment = datetime.fromtimestamp(at, UTC)
         path = self.path / f"work-{moment:%Y%m%dT%H%M%S}.{moment.microsecond:06}Z{ENDING}"
         self._segment = TraceSegment(path)
-        self.write(lines)
+        return self.write(lines)
 
-    def write(self, lines: Sequence[AnyLine] | Iterable[AnyLine]) -> None:
-        """Add lines to the segment; after an OSError it is given up, and another is to begin."""
+    def write(self, lines: Iterable[AnyLine]) -> int:
+        """Add lines to the segment; returns how many. After an OSError it is given up, and another is to begin."""
         assert self._segment is not None
         try:
-            self._segment.write(lines)
+            return self._segment.write(lines)
         except OSError:
             self._give_up()
             raise
@@ -210,9 +215,7 @@ def write_file(path: Path, lines: Iterable[AnyLine]) -> int:
         aside.unlink(missing_ok=True)
         segment = TraceSegment(aside)
         try:
-            pieces = iter(lines)
-            while piece := [*islice(pieces, PIECE)]:
-                segment.write(piece)
+            segment.write(lines)
         finally:
             segment.close()
         aside.replace(path)

@@ -75,19 +75,28 @@ class WorkObserver:
 
     def look(self, snapshot: Snapshot) -> list[AnyLine]:
         """What has changed since the last snapshot of the same mirror; all that is there, the first time."""
+        return [*self.looking(snapshot)]
+
+    def looking(self, snapshot: Snapshot) -> Iterator[AnyLine]:
+        """The same, line by line: the first time there is much to say."""
         now = self.seen = round(snapshot.now, DIGITS)
         keys: Iterable[str] = snapshot.changed if self._begun else snapshot.jobs
+        begins, self._begun = not self._begun, True
+        if begins:
+            yield self.began(now, self._after)
         lines = chain(self._nodes(snapshot, now), self._of_queues(snapshot, now), self._of_jobs(snapshot, keys, now))
-        # Each line is taken before the next is made, which may depend on it.
-        found = [line for line in lines if self.book.take(line)]
-        if not self._begun:
-            self._begun = True
-            return [self.began(now, self._after), *found, Complete(at=now)]
-        return found
+        for line in lines:  # each is taken before the next is made, which may depend on it
+            if self.book.take(line):
+                yield line
+        if begins:
+            yield Complete(at=now)
 
-    def again(self, after: float = 0.0) -> list[AnyLine]:
-        """All that is there, as the begin of a further segment; ``after`` where lines since then were lost."""
-        return [self.began(self.seen, after), *self.book.lines(), Complete(at=self.seen)]
+    def again(self, after: float = 0.0) -> Iterator[AnyLine]:
+        """All that is there, as the begin of a further segment; ``after`` where lines since then were lost.
+
+        It may be taken in another thread while more is looked at.
+        """
+        return chain((self.began(self.seen, after),), self.book.lines(), (Complete(at=self.seen),))
 
     def began(self, now: float, after: float = 0.0) -> Began:
         """The first line of a segment."""

@@ -215,7 +215,7 @@ class Loop:
         if parts.recorder is not None:
             await parts.recorder.decided(snapshot, policy, report)
         if parts.work is not None:
-            parts.work.see(snapshot)
+            await in_slices(parts.work.seeing(snapshot))
         return ended - began
 
     def _measures_plugins(self, now: float) -> bool:

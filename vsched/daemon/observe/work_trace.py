@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,9 +47,11 @@ class WorkTrace:
         self.written, self.lost = 0, 0
         """Lines."""
 
-    def see(self, snapshot: Snapshot) -> None:
-        """Take in what a snapshot shows; costs what has changed since the last one."""
-        self._waiting += self._observer.look(snapshot)
+    def seeing(self, snapshot: Snapshot) -> Iterator[None]:
+        """Take in what a snapshot shows, in steps; costs what has changed since the last one."""
+        for line in self._observer.looking(snapshot):
+            self._waiting.append(line)
+            yield
         if len(self._waiting) > WAITING_MAX:
             self._lose(words.TOO_MANY_LINES)
 
@@ -64,8 +66,8 @@ class WorkTrace:
         lines, self._waiting = self._waiting, []
         if not lines and not self._failed:
             return
-        now, waited = self._clock.now(), len(lines)
-        begins: list[AnyLine] | None = None
+        now, waited, seen = self._clock.now(), len(lines), self._observer.seen
+        begins: Iterable[AnyLine] | None = None
         if self._failed:
             begins, lines = self._observer.again(self._written_at), []
         elif self._folder.is_over(now):
@@ -75,8 +77,7 @@ class WorkTrace:
         except OSError as error:
             self._lose(error.strerror or str(error), waited)
         else:
-            self._failed, self._written_at = False, self._observer.seen
-            self.written += len(lines) + len(begins or ())
+            self._failed, self._written_at = False, seen
 
     async def end(self) -> None:
         """Write what waits, and that the recording ended in order."""
@@ -104,13 +105,11 @@ class WorkTrace:
         self._folder.write([Ended(at=self._observer.seen)])
         self._folder.close()
 
-    def _write(self, now: float, begins: list[AnyLine] | None, lines: list[AnyLine]) -> None:
-        if begins is None:
-            self._folder.write(lines)
-            return
-        if self._folder.is_open and lines:  # what came before the new segment is in the old one
-            self._folder.write(lines)
-        self._folder.begin(now, begins)
+    def _write(self, now: float, begins: Iterable[AnyLine] | None, lines: list[AnyLine]) -> None:
+        if begins is None or (self._folder.is_open and lines):  # what came before a new segment is in the old one
+            self.written += self._folder.write(lines)
+        if begins is not None:
+            self.written += self._folder.begin(now, begins)
 
     def _lose(self, problem: str, more: int = 0) -> None:
         lost = len(self._waiting) + more
