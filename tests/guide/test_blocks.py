@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests.support.pages import Block, blocks, page, pages
+from vsched.cli.plan.several.targets import by_file
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.load import default_text
@@ -40,6 +41,8 @@ def kind_of(block: Block) -> str:
     if isinstance(first, dict):
         if "kind" in first:
             return "objects"
+        if "clusters" in first:
+            return "clusters"
         return "policy" if "tiers" in first else "part of a policy"
     if "arguments" in first[0]:
         return "plugins of a policy"
@@ -58,6 +61,7 @@ def test_blocks_say_what_they_are() -> None:
     assert {block.language for found in pages() for block in found.blocks} <= KNOWN
     assert {kind_of(block) for block in YAML} == {
         "objects",
+        "clusters",
         "policy",
         "part of a policy",
         "plugins of a policy",
@@ -100,6 +104,13 @@ async def test_objects_are_accepted_by_a_cluster() -> None:
         for block in of_kind("objects"):
             objects: list[Any] = list(yaml.safe_load_all(block.text))
             cluster.apply(objects)
+
+
+@here(of_kind("clusters"))
+def test_descriptions_of_clusters_are_good(block: Block, tmp_path: Path) -> None:
+    path = tmp_path / "clusters.yaml"
+    path.write_text(block.text, encoding="utf-8")
+    assert all(found.api is not None for found in by_file(path))
 
 
 @here(of_kind("fleet"))

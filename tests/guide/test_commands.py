@@ -39,8 +39,8 @@ AT_ONCE = {
     *("usage", "version"),
 }
 """Commands of ours that end by themselves, soon."""
-GO_ON = {"--watch", "--trace", "--probe", "--seconds"}
-"""Flags with which they do not, or contact somebody who is not there."""
+GO_ON = {"--watch", "--trace", "--probe", "--seconds", "--clusters", "https://west.example.com:8443"}
+"""Flags with which they do not, and with which they contact somebody who is not there."""
 ELSEWHERE = {
     *("cd", "grep", "install", "kind", "pip", "pytest", "systemctl", "systemd-sysusers", "systemd-tmpfiles", "jq"),
     *("zcat", "uv"),

@@ -4,9 +4,55 @@ from __future__ import annotations
 
 from vsched.cli.plan.buy import words as buy
 from vsched.cli.plan.moving import words as moving
+from vsched.cli.plan.several import words as several
 from vsched.cli.plan.words import flags, objects, pages
 
 SENTENCES = [
+    # cli/plan/several/words
+    (
+        several.SUBMIT_ONLY,
+        "several clusters are asked about --submit FILE alone (expected no other change, --buy or --consolidate)",
+    ),
+    (several.LIVE_AND_CLUSTERS, "--clusters and --live URL: one of them says which clusters are asked"),
+    (
+        several.TO_WITHOUT_CLUSTERS,
+        "--to is for a question to several clusters (expected --clusters FILE, or --live URL --live URL)",
+    ),
+    (several.no_yaml("a.yaml", "a tab"), "a.yaml: a tab (expected YAML)"),
+    (several.how_many_clusters("a.yaml", 0, 100), "a.yaml: clusters: 0 of them (expected 1 to 100)"),
+    (several.named_twice("a.yaml", "east"), "a.yaml: 'east' is there twice (expected different clusters)"),
+    (
+        "; ".join((several.CLUSTER, several.STARTS, several.PLACED, several.DISPLACES, several.SAYS)),
+        "cluster; starts; pods placed; evicts; says",
+    ),
+    ("; ".join((several.AT_ONCE, several.NOT_FORESEEN, several.NOT_ASKED)), "at once; not foreseen; not asked"),
+    ("; ".join((several.FIRST, several.CHEAPEST)), "first; evicts least"),
+    (several.asking("east"), "planning on east …"),
+    (several.earliest("5m"), "in 5m"),
+    (several.placed(2, 4), "2 of 4"),
+    (several.displaced(2, "a/b, a/c"), "2 (a/b, a/c)"),
+    (several.NOWHERE, "no cluster is known to start it"),
+    (several.handed("east", "Job", "ns/a"), "east: Job ns/a created"),
+    (
+        several.no_such_cluster("north", "east, west"),
+        "--to north: no such cluster (expected best, or one of east, west)",
+    ),
+    (
+        several.nowhere_to_hand(several.NOWHERE),
+        "--to best: no cluster is known to start it (expected --to NAME to hand it over all the same)",
+    ),
+    (
+        several.no_api("east"),
+        "--to: no API server of east is known (expected its kubeconfig or context in --clusters FILE)",
+    ),
+    (
+        several.not_served("east", "JobSet", "jobset.x-k8s.io/v1"),
+        "east: its API server serves no JobSet in jobset.x-k8s.io/v1",
+    ),
+    (
+        several.half_handed("east", "refused", "Job ns/a"),
+        "east: refused; created before that, and still there: Job ns/a",
+    ),
     # cli/plan/moving/words
     (moving.NOT_WITH_BUY, "--consolidate, --buy: give one of them"),
     (moving.NOT_BY_ITSELF, "the policy would not make these moves by itself: it has no action consolidate"),

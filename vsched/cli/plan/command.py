@@ -24,13 +24,16 @@ from vsched.cli.plan.buy.answer import Bought, bought
 from vsched.cli.plan.buy.flags import BuyFlags, buy_flags
 from vsched.cli.plan.changes_view import as_document as what_if_document
 from vsched.cli.plan.changes_view import as_text as what_if_text
-from vsched.cli.plan.edits import InOrder, editing, edits_of, submitted
+from vsched.cli.plan.edits import THE_DAEMON, InOrder, editing, edits_of, submitted
 from vsched.cli.plan.live import OUR_NAMES, WhatIf, buy_live, consolidate_live, fetch, what_if
 from vsched.cli.plan.moving import words as moving_words
 from vsched.cli.plan.moving.answer import Consolidated, consolidated
 from vsched.cli.plan.on_paper import decide_on_paper
 from vsched.cli.plan.proving import Proof, unchecked
+from vsched.cli.plan.several import words as several_words
+from vsched.cli.plan.several.targets import AskedCluster, by_file, by_urls
 from vsched.cli.plan.text import as_text
+from vsched.cli.plan.trial import PlanEdit
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Planned, as_document
 from vsched.cli.plan.words import flags as words
@@ -63,6 +66,8 @@ Examples:
   vsched plan --live --submit new-job.yaml --buy --pools pools.yaml
   vsched plan --live --buy --context prod --most 3 -o json
   vsched plan --live --consolidate team-a/train
+  vsched plan --live https://east:8443 --live https://west:8443 --submit new-job.yaml
+  vsched plan --clusters clusters.yaml --submit new-job.yaml --to best
 """
 
 
@@ -119,7 +124,9 @@ def command(
     proves: bool,
     consolidate: str | None,
     output: str,
-    live: bool,
+    live: tuple[str, ...],
+    clusters: Path | None,
+    to: str,
     dump: Path | None,
     target: DaemonTarget,
     buying: BuyFlags,
@@ -140,11 +147,28 @@ def command(
     --consolidate shows the fewest moves of running pods by which one waiting job would have room: each pod has a place
     on another node now.
     """
-    buying.check(live=live)
+    buying.check(live=bool(live))
     if consolidate is not None and buying.buy:
         raise click.UsageError(moving_words.NOT_WITH_BUY)
     proof = Proof() if proves else None
     on_decided = unchecked if proof is None else proof.decided
+    if clusters is not None or len(live) > 1:
+        _refuse_with_live(files=files, usage=usage, now=now, arbitrate=arbitrate, ignore_unsupported=ignored)
+        if proves or consolidate is not None or buying.buy or config or dump is not None or not edits["submit"]:
+            raise click.UsageError(several_words.SUBMIT_ONLY)
+        if clusters is not None and live:
+            raise click.UsageError(several_words.LIVE_AND_CLUSTERS)
+        changes = edits_of(click.get_current_context(), edits)
+        if any(edits[name] for name in edits if name != "submit"):
+            raise click.UsageError(several_words.SUBMIT_ONLY)
+        urls = [target.daemon if url == THE_DAEMON else url for url in live]
+        asked_of = by_urls(urls, target) if clusters is None else by_file(clusters)
+        _ask_several(asked_of, changes, workloads, to, output)
+        return
+    if to:
+        raise click.UsageError(several_words.TO_WITHOUT_CLUSTERS)
+    if live and live[0] != THE_DAEMON:
+        target = target._replace(daemon=live[0], named=True)
     if live or dump is not None:
         if live and dump is not None:
             raise click.UsageError(words.LIVE_OR_FILE)
@@ -207,6 +231,32 @@ def command(
         show(paper.planned, output)
     if proof is not None:
         proof.tell()
+
+
+def _ask_several(
+    clusters: list[AskedCluster], changes: list[PlanEdit], workloads: Path | None, to: str, output: str
+) -> None:
+    """Ask several clusters, print their answers, and hand over where that is wanted."""
+    from vsched.cli.plan.several.answers import ask_all
+    from vsched.cli.plan.several.handing import chosen, hand_over
+    from vsched.cli.plan.several.view import answers_document, answers_text
+
+    wanted = [*submitted(changes)]
+    answers = ask_all(clusters, changes, table_for(wanted, workloads), _tell_cluster)
+    if output != "text":
+        print_document(answers_document(answers), output)
+    else:
+        console = console_for(no_color=False, wide=False)
+        console.print(answers_text(answers, look_of(console, wide=False)))
+    if to:
+        hand_over(chosen(to, clusters, answers), wanted, lambda line: say(line, err=True))
+    if all(answer.problem for answer in answers):
+        raise click.exceptions.Exit(1)
+
+
+def _tell_cluster(name: str) -> None:
+    if sys.stderr.isatty():
+        say(several_words.asking(name), err=True)
 
 
 def _refuse_with_live(**given: object) -> None:

@@ -16,6 +16,8 @@ from vsched.cli.plan.words import flags as words
 C = TypeVar("C", bound=Callable[..., Any])
 
 MOST_NODES = 10_000
+THE_DAEMON = "--daemon"
+"""What ``--live`` means without a URL: the daemon that this flag names."""
 EDITS = ("submit", "drain", "remove_node", "add_nodes", "set")
 """Parameters that are edits, by name; ``like`` belongs to ``add_nodes``."""
 _ORDER = "vsched.cli.plan.edits"
@@ -79,7 +81,25 @@ def editing(command: C) -> C:
             help="Plan on a recording of vsched dump instead of a running daemon's cluster.",
         ),
         click.option(
-            "--live", is_flag=True, help="Plan on the cluster that a running daemon sees. Nothing is written."
+            "--to",
+            default="",
+            metavar="best|CLUSTER",
+            help="With several clusters: create the objects of --submit in the one where they start first, or in this.",
+        ),
+        click.option(
+            "--clusters",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Ask the daemons of the clusters in this YAML file where the objects of --submit start first.",
+        ),
+        click.option(
+            "--live",
+            multiple=True,
+            is_flag=False,
+            flag_value=THE_DAEMON,
+            metavar="[URL]",
+            help="Plan on the cluster that a running daemon sees, that of --daemon unless its URL is given; given "
+            "again, ask each of them where the objects of --submit start first. Nothing is written.",
         ),
     ):
         command = option(command)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from vsched.cli.ask.recordings import decoded_recording
@@ -18,11 +20,17 @@ from vsched.cli.plan.view import Planned
 from vsched.cli.plan.words import pages as words
 from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadInput
+from vsched.explain.estimate.start_times import estimate
+from vsched.explain.menu.menus import lacking
+from vsched.explain.order import waiting_order
+from vsched.explain.records import Estimate
+from vsched.explain.simulation import Goal
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording
+from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text
@@ -127,6 +135,32 @@ def buy_live(
         notes=[*trial.notes, *ran.planned.ended],
         session=recording.head.number,
     )
+
+
+def starts_live(
+    recording: Recording, edits: Sequence[PlanEdit], *, workloads: WorkloadTable = NO_WORKLOADS, seconds: float
+) -> list[Estimate]:
+    """When the gangs that the edits bring, and that still wait once a cycle has decided, may start.
+
+    Looks for so long at each of them, at most.
+    """
+    policy, _ = _policies(recording, None)
+    _, ran = _tried(recording, edits, policy, (), 1, workloads, unchecked)
+    fixed = freeze(ran.final)
+    report = run_cycle(fixed, policy, registry())
+    order = waiting_order(fixed, policy, registry())
+    found = []
+    for key in lacking(fixed, report):
+        if key not in recording.snapshot.jobs:
+            until = monotonic() + seconds
+            found.append(
+                estimate(fixed, policy, registry(), report, Goal(key), order, over := partial(_is_over, until), over)
+            )
+    return found
+
+
+def _is_over(until: float) -> bool:
+    return monotonic() >= until
 
 
 def consolidate_live(
