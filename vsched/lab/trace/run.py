@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from vsched.clock import FakeClock
 from vsched.errors import Unavailable
 from vsched.lab.trace import words
 from vsched.lab.trace.accounts import TraceAccounts
 from vsched.lab.trace.checks import Checks
-from vsched.lab.trace.daemon import SteppedDaemon, stepped_daemon
+from vsched.lab.trace.daemon import stepped_daemon
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.lab.trace.machines import Machines, PodPlaced, virtual_cluster
 from vsched.lab.trace.objects import queue_of
@@ -55,6 +55,22 @@ class ReplayProgress:
 
 
 Tell = Callable[[ReplayProgress], None]
+
+
+class Deciding(Protocol):
+    """What decides in a replay."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the policy reads what was used in the past, which is counted from session to session."""
+        ...
+
+    async def session(self) -> float:
+        """Hold one session on everything written so far, until its decisions are carried out.
+
+        Returns after how many seconds another session may decide more although nothing has changed, infinite for never.
+        """
+        ...
 
 
 class TraceReplay:
@@ -103,7 +119,7 @@ class TraceReplay:
         self._began = self._told = perf_counter()
         self.accounts = TraceAccounts(trace, weights)
 
-    async def run(self, machines: Machines, daemon: SteppedDaemon) -> None:
+    async def run(self, machines: Machines, daemon: Deciding) -> None:
         """Run until no pod waits or is to arrive, or those that wait have nothing to wait for."""
         self.accounts.machines([*machines.machines.values()])
         self._remembers = daemon.remembers
@@ -194,7 +210,7 @@ class TraceReplay:
                 machines.end_gang(pod, group)
         return group
 
-    async def _decide(self, machines: Machines, daemon: SteppedDaemon) -> None:
+    async def _decide(self, machines: Machines, daemon: Deciding) -> None:
         """Hold sessions until one evicts nobody: then no pod waits for room that an eviction is about to free."""
         for _ in range(ROUNDS):
             self._due = self._now + await daemon.session()
