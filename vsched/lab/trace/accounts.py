@@ -14,7 +14,7 @@ import numpy as np
 
 from vsched.lab.trace import words
 from vsched.lab.trace.devices import TypicalPods
-from vsched.lab.trace.files import ClusterTrace, TracePod
+from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TracePod
 from vsched.lab.trace.load import RESOURCES, capacity_of, scarcest
 from vsched.lab.trace.machines import Machine
 from vsched.lab.trace.measures import Floats, averages, contentment, jain, mean_and_extremes, spread
@@ -83,6 +83,10 @@ class TraceAccounts:
         self._fragments: dict[str, float] = {}
         self._fragmented = 0.0
         self._waits: dict[str, float] = {}
+        self.last_starts: dict[str, float] = {}
+        """When pods were bound for the last time, by name in the trace."""
+        self.losses: list[tuple[float, float]] = []
+        """Evictions: when each was, and the GPU seconds of work that it threw away."""
         self.moments: list[float] = []
         self.series: dict[str, list[float]] = {name: [] for name in SERIES}
         self.shares = SharesOverTime(weights, float(self._capacity[self.scarcest]))
@@ -125,6 +129,7 @@ class TraceAccounts:
         self.placed += 1
         self.in_pieces += not whole
         self._waits[pod.name] = stay.waited
+        self.last_starts[pod.name] = now
         self._move(pod, 1)
         self._requested[queue_of(pod)] -= self._asks[self.scarcest](pod)
         self._refresh(machine)
@@ -142,6 +147,7 @@ class TraceAccounts:
         self.evicted += 1
         for name, asks in self._asks.items():
             self._lost[name] += asks(pod) * (now - stay.since)
+        self.losses.append((now, pod.gpu_amount / WHOLE_GPU * (now - stay.since)))
         self._leave(stay)
         stay.since = now
         self._waits.pop(pod.name)

@@ -97,7 +97,7 @@ class DirectCore:
         self._store.replace(self._pods, bound, record)
 
     def _write_phases(self, report: CycleReport) -> None:
-        """Write the phases of PodGroups that have changed, as the daemon does; nobody reads the rest of their status."""
+        """Write the phases of PodGroups that have changed; nobody reads the rest of their status."""
         for key, outcome in report.jobs.items():
             namespace, _, name = key.partition("/")
             record = self._store.get(self._groups, namespace, name) if outcome.changed else None

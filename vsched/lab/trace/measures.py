@@ -28,6 +28,16 @@ def spread(values: Sequence[float]) -> dict[str, float]:
     return {"count": len(values), "mean": round(float(found.mean()), DIGITS), **ranks, "max": float(found[-1])}
 
 
+def nearest_rank(values: Floats, weights: Floats, percent: float) -> float:
+    """The smallest value that at least so many of a hundred do not exceed, each value counted by its weight.
+
+    The values are in their order, and some weight is more than 0.
+    """
+    below = np.cumsum(weights)
+    # A little less than the exact part: sums of floats may fall short of it.
+    return float(values[np.searchsorted(below, below[-1] * percent / 100 - 1e-9)])
+
+
 def averages(moments: Sequence[float], values: Sequence[float], edges: Sequence[float] | Floats) -> Floats:
     """The time-weighted average of a figure between consecutive edges; ``moments`` begin at or before the first edge.
 

@@ -52,6 +52,19 @@ class SharesOverTime:
             )
         }
 
+    def sums(self, edges: Sequence[float] | Floats) -> tuple[Floats, Floats]:
+        """What queues use and wait for between the edges, amount times seconds.
+
+        A row for each period, a column for each queue in the order of the weights.
+        """
+        ends = np.asarray(edges, float)
+        if not self._moments:
+            nothing = np.zeros((len(ends) - 1, len(self._weights)))
+            return nothing, nothing
+        at = np.array([*self._moments, max(self._moments[-1], ends[-1])])
+        used, waiting = (self._sums(at, values) for values in (self._used, self._waiting))
+        return _between(at, used, ends[:-1], ends[1:]), _between(at, waiting, ends[:-1], ends[1:])
+
     def fairness(self, moments: Sequence[float] | Floats) -> list[float]:
         """Jain's index over the week before each of these moments, or since the beginning where that is later."""
         if not self._moments:
