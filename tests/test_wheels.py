@@ -90,6 +90,7 @@ def test_packages_need_each_other_in_one_version(wheels: Mapping[str, Path]) -> 
         f"vsched-cluster=={__version__}; extra == 'cluster'",
         f"vsched-lab=={__version__}; extra == 'lab'",
         f"vsched-lab[plots]=={__version__}; extra == 'plots'",
+        f"vsched-lab[tune]=={__version__}; extra == 'tune'",
     ]
 
 

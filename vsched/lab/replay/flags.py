@@ -94,21 +94,11 @@ def seeds(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, 
     return tuple(found)
 
 
-trace_options = options(
-    click.option(
-        "--trace",
-        type=click.Path(path_type=Path),
-        metavar="JOBS | NODES JOBS",
-        help="Replay a trace of a cluster: a CSV file (.csv, .csv.gz) of jobs, and one of its nodes before it if any; "
-        "or a file or folder of vsched record.",
-    ),
+part_options = options(
     _option(
         "--trace-format",
         help="the format of the jobs.  [default: the one that has these columns]",
         type=click.Choice(FORMATS),
-    ),
-    click.option(
-        "--policy", "policies", multiple=True, type=FILE, help="For --trace; repeat it to compare.  [default: built-in]"
     ),
     _option(
         "--nodes",
@@ -164,6 +154,21 @@ trace_options = options(
         multiple=True,
         metavar="QUEUE=N",
     ),
+)
+"""Which part of a trace, on which machines, and how it is replayed."""
+
+trace_options = options(
+    click.option(
+        "--trace",
+        type=click.Path(path_type=Path),
+        metavar="JOBS | NODES JOBS",
+        help="Replay a trace of a cluster: a CSV file (.csv, .csv.gz) of jobs, and one of its nodes before it if any; "
+        "or a file or folder of vsched record.",
+    ),
+    click.option(
+        "--policy", "policies", multiple=True, type=FILE, help="For --trace; repeat it to compare.  [default: built-in]"
+    ),
+    part_options,
     _option(
         "--fill",
         help="the fill test: pods arrive in random order until they request this many times all GPUs, and none ends.",
