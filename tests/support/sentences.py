@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,9 +44,9 @@ class Sentence(NamedTuple):
 def sentences(folder: Path = PACKAGE) -> Iterator[Sentence]:
     """Those of all files of a folder, in order."""
     for path in sorted(folder.rglob("*.py")):
-        module = ast.parse(path.read_text())
-        helping = {id(part) for node in ast.walk(module) for part in _for_help(node)}
-        for line, text, node in sorted(_texts(module), key=lambda found: found[:2]):
+        nodes = _nodes(path)
+        helping = {id(part) for node in nodes if isinstance(node, HELPING) for part in _for_help(node)}
+        for line, text, node in sorted(_texts(nodes), key=lambda found: found[:2]):
             if len(text.split()) >= WORDS_MIN and LIKE_A_SENTENCE.search(text) and not FOR_PROGRAMS.match(text):
                 yield Sentence(str(path.relative_to(folder.parent)), line, text, id(node) in helping)
 
@@ -95,7 +95,7 @@ def templates(said: Iterable[Sentence]) -> Templates:
 
 def spelt_out(path: Path, known: Templates) -> Iterator[Sentence]:
     """The sentences that a test writes out instead of calling their function; names of cases do not count."""
-    for line, written, _ in _texts(ast.parse(path.read_text())):
+    for line, written, _ in _texts(_nodes(path)):
         text = written.strip()
         if len(text.split()) < SPELT_MIN:
             continue
@@ -103,9 +103,20 @@ def spelt_out(path: Path, known: Templates) -> Iterator[Sentence]:
             yield Sentence(str(path), line, text)
 
 
-def _texts(module: ast.Module) -> Iterator[tuple[int, str, ast.AST]]:
-    seen = {id(part) for node in ast.walk(module) for part in _for_programmers(node)}
-    for node in ast.walk(module):
+def _nodes(path: Path) -> Sequence[ast.AST]:
+    """All nodes of a file: to walk through them takes as long as to read it."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+PROGRAMMING = (ast.Assert, ast.Call, ast.Raise, ast.keyword)
+"""Nodes with parts that no user sees."""
+HELPING = (ast.Assign, ast.keyword)
+"""Nodes with parts that are help."""
+
+
+def _texts(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str, ast.AST]]:
+    seen = {id(part) for node in nodes if isinstance(node, PROGRAMMING) for part in _for_programmers(node)}
+    for node in nodes:
         if id(node) in seen:
             continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
