@@ -32,7 +32,7 @@ def told(bottle: Bottle, kind: str) -> list[str]:
 
 def test_faults_of_daemons() -> None:
     rules = tuple(ProcessFault(fault=kind, every_seconds=EVERY, lasts_seconds=LASTS) for kind in ProcessFaultKind)
-    bottle = bottle_of(BottleFaults(processes=rules), seconds=60.0)
+    bottle = bottle_of(BottleFaults(processes=rules), seconds=30.0)
     assert bottle.run()["told"] == {}
     assert [kind for kind in ProcessFaultKind if not told(bottle, kind)] == []
 
@@ -42,7 +42,7 @@ def test_faults_of_the_cluster() -> None:
         ClusterFault(fault=kind, every_seconds=3 * EVERY, lasts_seconds=LASTS, back_seconds=5.0)
         for kind in ClusterFaultKind
     )
-    bottle = bottle_of(BottleFaults(cluster=rules), seconds=90.0, nodes=4)
+    bottle = bottle_of(BottleFaults(cluster=rules), seconds=60.0, nodes=4)
     found = bottle.run()
     assert found["told"] == {}
     assert found["bound"] > 12
@@ -54,7 +54,7 @@ ASKED_FOR = [kind for kind in FaultKind if kind is not FaultKind.LIST_STALE]
 
 def test_requests_that_fail() -> None:
     rules = tuple(FaultRule(fault=kind, percent=10 if kind.startswith("watch") else 3) for kind in ASKED_FOR)
-    bottle = bottle_of(BottleFaults(rules=rules), seconds=60.0)
+    bottle = bottle_of(BottleFaults(rules=rules), seconds=40.0)
     assert bottle.run()["told"] == {}
     assert [tally for tally in bottle.injector.tallies() if not tally.hits] == []
 
@@ -106,7 +106,7 @@ def test_a_leader_whose_lease_is_stolen_or_deleted_leaves_or_renews_it() -> None
 
 def test_all_that_a_server_was_told_since_the_backup_is_told_again() -> None:
     rule = ClusterFault(fault=ClusterFaultKind.RESTORE, every_seconds=10.0, lasts_seconds=1.0, back_seconds=10.0)
-    bottle = bottle_of(BottleFaults(cluster=(rule,)), seconds=60.0)
+    bottle = bottle_of(BottleFaults(cluster=(rule,)), seconds=30.0)
     assert bottle.run()["told"] == {}
     assert any("was away for" in line.what for line in bottle.lines)
 
