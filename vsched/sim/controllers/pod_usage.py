@@ -1,4 +1,4 @@
-"""The simulated usage of pods: the cpu and memory of a pod over time, and sums over a window.
+"""The simulated usage of pods: the cpu and memory of a pod over time.
 
 A pod uses what its annotations say, as a quantity or as a percentage of its request:
 
@@ -13,27 +13,20 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain
 from typing import NamedTuple, TypeVar
-
-import numpy as np
-import numpy.typing as npt
 
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.cel.quantities import NotAQuantity, amount
 from vsched.errors import BadInput
 
-Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 CPU_USAGE = "vsched.io/cpu-usage"
 MEMORY_USAGE = "vsched.io/memory-usage"
 SWING = "vsched.io/usage-swing"
-SAMPLES = 30
-"""Samples of a window; for five minutes, one every ten seconds."""
 UNASKED = {"cpu": Decimal("0.1"), "memory": Decimal(200 << 20)}
 """The requests of containers that have none, as for Kubernetes' scores."""
 
@@ -123,29 +116,6 @@ def usage_problem(obj: Obj) -> str:
         except BadInput as error:
             return f"annotation {name}: {error}"
     return ""
-
-
-def window(now: float, seconds: float, began: float) -> Floats:
-    """float64[SAMPLES]: the times of the samples of a window that ends now, and begins at ``began`` or later."""
-    start = max(now - seconds, min(began, now))
-    times: Floats = np.asarray(start + (np.arange(SAMPLES) + 0.5) * ((now - start) / SAMPLES), np.float64)
-    return times
-
-
-def sums(
-    stays: Sequence[PlacedUsage], groups: Sequence[int], count: int, times: Floats, cycle_seconds: float
-) -> tuple[Floats, Floats]:
-    """float64[times, groups] of cores and of bytes that each group used at each time; ``groups`` has one a stay."""
-    rows = chain.from_iterable((stay.began, stay.ended, *stay.load) for stay in stays)
-    began, ended, cpu, memory, swing, phase = np.fromiter(rows, float).reshape(-1, 6).T.copy()
-    place = np.array(groups, int)
-    cores, held = np.zeros((len(times), count)), np.zeros((len(times), count))
-    for at, time in enumerate(times):
-        there = (began <= time) & (time < ended)
-        moved = cpu * (1.0 + swing * np.sin(2.0 * math.pi * (time / cycle_seconds + phase)))
-        cores[at] = np.bincount(place, np.where(there, moved, 0.0), count)
-        held[at] = np.bincount(place, np.where(there, memory, 0.0), count)
-    return cores, held
 
 
 def _used(annotations: Mapping[str, str], name: str, whole: float, share: float) -> float:
