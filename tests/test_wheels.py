@@ -20,12 +20,6 @@ from vsched.cli import WINGS, words
 TOP = Path(__file__).parents[1]
 FOLDERS = {"vsched": ".", "vsched_cluster": "vsched/sim", "vsched_lab": "vsched/lab"}
 SAMPLE = TOP / "config/samples/fair-share-1.yaml"
-LOADED = """
-import sys
-import vsched.daemon.app, vsched.daemon.serving, vsched.cli.run.command
-for name in sorted(sys.modules):
-    print(name)
-"""
 
 
 def ran(*command: str | Path, where: Path) -> subprocess.CompletedProcess[str]:
@@ -136,11 +130,28 @@ spec:
 """
 
 
-def test_a_daemon_loads_nothing_that_it_does_not_use(alone: Path) -> None:
-    loaded = ran("-c", LOADED, where=alone).stdout.split()
-    assert "vsched.daemon.app" in loaded
-    assert [name for name in loaded if name.startswith(("vsched.sim", "vsched.lab", "vsched.apimachinery"))] == []
-    assert {"cel", "vsched.cel.expressions", "vsched.cel.functions", "httptools", "trustme"} & set(loaded) == set()
+@pytest.mark.parametrize(
+    ("needed", "rooms", "others"),
+    [
+        pytest.param(
+            "vsched.daemon.app, vsched.daemon.serving, vsched.cli.run.command",
+            ("vsched.sim", "vsched.lab", "vsched.apimachinery"),
+            {"cel", "vsched.cel.expressions", "vsched.cel.functions", "httptools", "trustme"},
+            id="a daemon",
+        ),
+        pytest.param(
+            "vsched.sim.cluster, vsched.sim.command.command",
+            ("vsched.daemon", "vsched.kube", "vsched.lab"),
+            {"cel", "numpy", "aiohttp", "watchfiles"},
+            id="an embedded cluster",
+        ),
+    ],
+)
+def test_nothing_is_loaded_that_is_not_used(needed: str, rooms: tuple[str, ...], others: set[str]) -> None:
+    loaded = ran("-c", f"import sys, {needed}; print(*sys.modules)", where=TOP).stdout.split()
+    assert set(needed.split(", ")) <= set(loaded)
+    assert [name for name in loaded if name.startswith(rooms)] == []
+    assert others & set(loaded) == set()
 
 
 def test_without_the_wings_their_commands_say_what_to_install(alone: Path) -> None:

@@ -13,6 +13,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 import orjson
 import yaml
@@ -37,8 +38,10 @@ from vsched.sim.http.server import HttpServer
 from vsched.sim.requests.answers import ServerAnswer, Stream
 from vsched.sim.requests.request import MAX_BODY_BYTES, ApiRequest, parse_query
 from vsched.sim.store.store import Store
-from vsched.sim.webhooks.calls import WebhookCaller
 from vsched.sim.webhooks.validating import ReviewWanted
+
+if TYPE_CHECKING:
+    from vsched.sim.webhooks.calls import WebhookCaller
 from vsched.sim.writer import ObjectWriter
 
 log = logging.getLogger(__name__)
@@ -91,7 +94,8 @@ class ApiServer:
         self._access = access
         self._gate = gate
         self._faults = faults
-        self._webhooks = WebhookCaller(store)
+        self._store = store
+        self._webhooks: WebhookCaller | None = None
         self._http = HttpServer(self._answer, MAX_BODY_BYTES)
         self.streams: dict[asyncio.Task[object], None] = {}
         """The watches that run."""
@@ -117,7 +121,8 @@ class ApiServer:
         """Ends every stream and stops listening."""
         self.drop_watches()
         await self._http.close()
-        await self._webhooks.close()
+        if self._webhooks is not None:
+            await self._webhooks.close()
 
     # -- one request
 
@@ -202,6 +207,10 @@ class ApiServer:
                 await self._ask(call, wanted)
 
     async def _ask(self, call: ApiRequest, wanted: ReviewWanted) -> None:
+        from vsched.sim.webhooks.calls import WebhookCaller  # its client takes long to load, and few clusters need it
+
+        if self._webhooks is None:
+            self._webhooks = WebhookCaller(self._store)
         try:
             await self._webhooks.ask(wanted.questions, call.reviews)
         finally:

@@ -7,8 +7,6 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
-from watchfiles import awatch
-
 from vsched.apimachinery.meta.api_errors import Failure
 from vsched.apimachinery.meta.kinds import KindRegistry
 from vsched.errors import VschedError
@@ -48,6 +46,8 @@ class DeviceFile:
             self._task = None
 
     async def _follow(self, client: LocalClient, registry: KindRegistry) -> None:
+        from watchfiles import awatch  # takes long to load
+
         watch = awatch(
             self._path.parent,
             watch_filter=None,
