@@ -36,6 +36,8 @@ from vsched.settings.built_in import REGISTRY
 from vsched.settings.load import default_text, load_text
 
 kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
+# It would read all definitions of a version for each object.
+kubernetes_validate.utils.schema_contents = functools.cache(kubernetes_validate.utils.schema_contents)
 DEFINITION = "CustomResourceDefinition"
 ROOT = CHART.parents[1]
 OLDEST, NEWEST = "1.29", "1.37"

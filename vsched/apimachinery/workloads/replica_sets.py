@@ -30,8 +30,10 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 def reconcile(replica_set: Obj, pods: Sequence[Obj], orphans: Sequence[Obj], now: datetime) -> list[Action]:
     """``pods`` are those that the set controls, ``orphans`` those of the namespace without a controller."""
     uid, spec = replica_set["metadata"]["uid"], replica_set["spec"]
-    mine = [pod for pod in pods if matches_label_selector(spec.get("selector"), pod["metadata"].get("labels"))]
-    actions: list[Action] = [_release(pod, uid) for pod in pods if pod not in mine and not is_deleting(pod)]
+    mine, others = list[Obj](), list[Obj]()
+    for pod in pods:
+        (mine if matches_label_selector(spec.get("selector"), pod["metadata"].get("labels")) else others).append(pod)
+    actions: list[Action] = [_release(pod, uid) for pod in others if not is_deleting(pod)]
     if is_deleting(replica_set):
         return [*actions, *_status(replica_set, mine, now)]
     reference = reference_to(replica_set, "apps/v1", "ReplicaSet")

@@ -21,7 +21,7 @@ from vsched.lab.soak.bottle.processes import Process, current
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.0002, 0.002
 """The usual delay of a piece."""
-FIRST_PORT = 20_000
+PORTS = tuple(range(20_000, 65_536))
 _HIGH = 1 << 17
 """So many bytes are on the way when a sender has to pause, until they have arrived."""
 
@@ -81,7 +81,7 @@ class Network:
     def __init__(self, loop: Timers, random: Random) -> None:
         self.loop, self.random = loop, random
         self.listening: dict[tuple[str, int], Listening] = {}
-        self._ports = deque(range(FIRST_PORT, 65_536))
+        self._ports = deque(PORTS)
         """Those that are free, the one that was freed longest ago first."""
         self._cut: Counter[tuple[str, str]] = Counter()
         """From whom nothing arrives at whom, by name, and for how many reasons."""
