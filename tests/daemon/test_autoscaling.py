@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.daemon.preempting import of_class, priority_class
-from tests.support.killing import killed_for_real
+from tests.support.killing import killed_after
 from tests.support.running import WRITTEN_SOON, condition_of, gang, node, nodes_of, podgroup, scheduling
 from tests.support.waiting import until
 from vsched.clock import utc_now
@@ -246,14 +246,12 @@ def provision(cluster: Cluster, request: Obj) -> None:
     cluster.client.patch_status(REQUESTS, "default", name, lambda found: {**found, "status": {"conditions": [said]}})
 
 
-@pytest.mark.real_time
 @pytest.mark.parametrize("count", [1, 2], ids=["after the PodTemplate", "after the request"])
 async def test_a_daemon_that_is_killed_does_not_buy_twice(tmp_path: Path, policy: Path, count: int) -> None:
     made = r"POST (/api/v1/namespaces/[^/]+/podtemplates|/apis/autoscaling\.x-k8s\.io/.*)"
-    flags = ("--scheduler-conf", str(policy))
     async with Cluster([node("n1")], pools=pools(tmp_path / "pools.yaml", delay="3s")) as cluster:
         cluster.apply(of_gpus("a", 16))
-        await killed_for_real(cluster, made, count, tmp_path / "kubeconfig", *flags)
+        assert await killed_after(cluster, made, count, policy_file=policy)
         assert len(cluster.client.list("podtemplates", "default")) == 1
         assert len(requests(cluster)) == count - 1
         async with scheduling(cluster.url, policy_file=policy):

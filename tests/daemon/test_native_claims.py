@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import devices, volumes
 from tests.support.claiming import NS, RESOURCE_CLAIMS, cluster_with, machine
-from tests.support.killing import CLAIM_WRITES, broken_promises, is_free, killed_after, killed_for_real
+from tests.support.killing import CLAIM_WRITES, broken_promises, is_free, killed_after
 from tests.support.native_claims import GROUPS, VERSION, claims_of, consumers, group, made_for, member, members
 from tests.support.running import condition_of, digested, nodes_of, reasons_of, scheduling, sessions
 from tests.support.waiting import until
@@ -142,17 +141,6 @@ async def test_the_next_daemon_binds_what_was_reserved_for_a_group(count: int) -
             await cluster.settle()
             assert broken_promises(cluster) == []
             assert [consumers(each) for each in claims_of(cluster)] == [[("podgroups", "g")]]
-
-
-@pytest.mark.real_time
-async def test_the_same_with_kill_9(tmp_path: Path) -> None:
-    async with cluster_with(*MANIFESTS, native=(VERSION,)) as cluster:
-        cluster.apply(GANG)
-        await killed_for_real(cluster, CLAIM_WRITES, 2, tmp_path / "kubeconfig")
-        async with scheduling(cluster.url):
-            await until(lambda: running(cluster) == 2)
-            await cluster.settle()
-            assert broken_promises(cluster) == []
 
 
 async def test_the_next_daemon_frees_what_a_group_cannot_use() -> None:

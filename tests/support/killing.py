@@ -44,7 +44,9 @@ def member(name: str, group: str, disks: Sequence[str] = (), template: str = "",
     return merged(made, {"spec": {**about, **spec}})
 
 
-async def killed_after(cluster: Cluster, what: str, count: int, done: Callable[[Cluster], bool] | None = None) -> bool:
+async def killed_after(
+    cluster: Cluster, what: str, count: int, done: Callable[[Cluster], bool] | None = None, **options: Any
+) -> bool:
     """Run a daemon until the n-th request that matches, and kill it; False where it was done before that.
 
     ``done`` says when there is nothing more to wait for: by default once all pods are bound.
@@ -52,7 +54,7 @@ async def killed_after(cluster: Cluster, what: str, count: int, done: Callable[[
     is_done = done or all_bound
     async with faulty(cluster.url) as proxy, ApiClient(Connection(proxy.url)) as client:
         proxy.cut_after(what, count)
-        daemon = Daemon(Options(listen_address="", healthz_address=""), client, REGISTRY)
+        daemon = Daemon(Options(listen_address="", healthz_address="", **options), client, REGISTRY)
         running = asyncio.create_task(daemon.run())
         try:
             await until(lambda: proxy.cut.is_set() or is_done(cluster))
@@ -66,31 +68,21 @@ async def killed_after(cluster: Cluster, what: str, count: int, done: Callable[[
             await asyncio.wait((running,))
 
 
-async def killed_for_real(
-    cluster: Cluster,
-    what: str,
-    count: int,
-    kubeconfig: Path,
-    *flags: str,
-    done: Callable[[Cluster], bool] = lambda cluster: False,
-) -> None:
-    """Run a daemon in a process of its own until the n-th request that matches, and end it with ``kill -9``.
-
-    It ends before that where it is ``done``.
-    """
+async def killed_for_real(cluster: Cluster, what: str, count: int, kubeconfig: Path) -> None:
+    """Run a daemon in a process of its own until the n-th request that matches, and end it with ``kill -9``."""
     async with faulty(cluster.url) as proxy:
         proxy.cut_after(what, count)
         _write_kubeconfig(cluster, kubeconfig, proxy.url)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "vsched", "run", "--kubeconfig", str(kubeconfig)),
-            *("--listen-address", "", "--healthz-address", "", *flags),
+            *("--listen-address", "", "--healthz-address", ""),
             stdin=DEVNULL,
             stdout=DEVNULL,
             stderr=DEVNULL,
             env={**os.environ, "HOME": "/nonexistent"},
         )
         try:
-            await until(lambda: proxy.cut.is_set() or done(cluster))
+            await until(proxy.cut.is_set)
         finally:
             process.send_signal(signal.SIGKILL)
             await process.wait()

@@ -82,13 +82,17 @@ async def test_an_address_that_answers_with_a_web_page_is_no_api_server(tmp_path
     assert server.url in document
 
 
-async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     kubeconfig = kubeconfig_for("http://127.0.0.1:1", tmp_path / "kubeconfig")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        document = await refused("--kubeconfig", kubeconfig, "--listen-address", address, "--healthz-address", "")
+        flags = ("--kubeconfig", kubeconfig, "--listen-address", address, "--healthz-address", "")
+        result = CliRunner().invoke(cli, ["run", *flags])
+    assert isinstance(result.exception, VschedError)
+    document = str(result.exception)
+    assert "\n" not in document
     assert "--listen-address" in document
     assert address in document
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.controllers.flows.makers import CRONS, FLOWS, TEMPLATES, after, cron_job, job_flow, job_template, messages
-from tests.support.killing import killed_after, killed_for_real
+from tests.support.killing import killed_after
 from tests.support.running import node, scheduling
 from tests.support.vcjob_cluster import VCJOBS, phase, task, vcjob
 from tests.support.waiting import until
@@ -64,15 +61,13 @@ def listed(cluster: Cluster, template: str) -> list[str] | None:
     return found.get("jobDependsOnList")
 
 
-@pytest.mark.real_time
-async def test_vcjobs_are_made_once_however_often_the_daemon_is_killed(tmp_path: Path) -> None:
+async def test_vcjobs_are_made_once_however_often_the_daemon_is_killed() -> None:
     async with Cluster([node("n1")], manifests=manifests()) as cluster:
         for cron in ("forbid", "replace"):
             cluster.client.create(VCJOBS, running_of(cluster, cron))
         changes = cluster.store.subscribe(cluster.client.kind(VCJOBS))
-        for count in (1, 3):
+        for count in (1, 3, 7):
             assert await killed_after(cluster, MAKER_WRITES, count, is_done)
-        await killed_for_real(cluster, MAKER_WRITES, 7, tmp_path / "kubeconfig", done=is_done)
         async with scheduling(cluster.url):
             await until(lambda: is_done(cluster))
             await until(lambda: phase(cluster, "forbid-1") == "Running")

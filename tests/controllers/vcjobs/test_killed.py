@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.killing import killed_after, killed_for_real
+from tests.support.killing import killed_after
 from tests.support.replicas import pair
 from tests.support.running import node, nodes_of, scheduling
 from tests.support.vcjob_cluster import command, commands, job, on, phase, status, task, vcjob
@@ -120,19 +119,6 @@ async def test_a_job_with_plugins_gets_on_although_every_controller_is_killed_af
                 await until(lambda: phase(cluster, "train") == "Running")
         assert (len(cluster.client.list("pods")), made.doubled) == (2, [])
         assert [len(cluster.client.list(kind, "default")) for kind in made_by_plugins] == [1, 1, 1, 1]
-
-
-@pytest.mark.real_time
-async def test_the_same_with_kill_9(tmp_path: Path) -> None:
-    async with Cluster([node("n1")], manifests=jobs(2)) as cluster:
-        with watched(cluster) as made:
-            for _ in range(2):
-                await killed_for_real(
-                    cluster, VCJOB_WRITES, 9, tmp_path / "kubeconfig", done=lambda found: has_ended(found, 2)
-                )
-            async with scheduling(cluster.url):
-                await until(lambda: has_ended(cluster, 2))
-        check(cluster, made, 2)
 
 
 async def test_a_command_is_carried_out_once_though_the_controller_is_killed_before_it_is_deleted() -> None:
