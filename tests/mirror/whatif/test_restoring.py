@@ -194,6 +194,19 @@ def restored(text: str, *more: Manifest, seed: int = 0) -> ClusterEditor:
     return ClusterEditor(freeze(cache.snapshot(NOW)), OUR_NAMES)
 
 
+def test_a_made_podgroup_whose_pods_are_gone_may_be_changed() -> None:
+    labels = {"app.kubernetes.io/managed-by": "vsched"}
+    made = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "podgroup-web", "namespace": "ns", "uid": "u", "labels": labels},
+        "spec": {"minMember": 1, "queue": "default"},
+    }
+    again = restored("node n1 cpu=4", made)
+    again.tell({**made, "spec": {"minMember": 2, "queue": "default"}})
+    assert again.snapshot(NOW).jobs["ns/podgroup-web"].spec.min_member == 2
+
+
 UNSUPPORTED = """
 node n1 cpu=9
 class ten 10

@@ -70,7 +70,7 @@ class JobStore:
         for key, job in jobs.items():
             if not job.spec.implicit:
                 self._groups[key] = job.spec
-            if job.spec.implicit or job.spec.made:
+            if job.tasks and (job.spec.implicit or job.spec.made):
                 self._implicit[key] = said_by_pods(job.spec, job.tasks)
 
     def job(self, key: str) -> Job | None:
