@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import orjson
 import pytest
+from click.testing import CliRunner
 
-from tests.lab.demo.processes import start
+from vsched.cli import cli
 from vsched.lab.demo.memory import ALONE, EARLY, HALF_LIVES, LATE, Contest, policy_for
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.run import TraceReplay, replay
@@ -51,10 +51,9 @@ def test_what_queues_hold_while_all_ask_is_averaged_over_time() -> None:
     assert contest.parts(100) == {"early": pytest.approx(0.3), "late": pytest.approx(0.7)}
 
 
-async def test_the_demo_shows_what_was_used(tmp_path: Path) -> None:
-    demo = await start(tmp_path, "--memory", "--headless", "--seconds", "4")
-    out, err = await asyncio.wait_for(demo.communicate(), 120.0)
-    assert demo.returncode == 0, err
-    document = orjson.loads(out)
+def test_the_demo_shows_what_was_used() -> None:
+    demo = CliRunner().invoke(cli, ["demo", "--nodes", "5", "--memory", "--headless", "--seconds", "4"])
+    assert demo.exit_code == 0, demo.output
+    document = orjson.loads(demo.stdout)
     assert set(document["queues"]) == {"early", "late"}
     assert all(0.0 <= queue["used_lately"] <= 1.0 for queue in document["queues"].values())
