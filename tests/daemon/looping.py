@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from tests.support.recording_server import recording, writer_to
 from tests.support.small import SmallCluster
 from vsched.clock import SystemClock
+from vsched.daemon.loop.effects import WrittenEffects
 from vsched.daemon.loop.loop import FIRST_PAUSE_SECONDS, Loop, SessionParts
 from vsched.daemon.loop.silence import Silence
 from vsched.daemon.observe.snapshots import SnapshotService
@@ -88,9 +89,8 @@ async def looping(
         )
         evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
         snapshots = SnapshotService(trigger.pull)
-        parts = SessionParts(
-            mirror, mirror.assuming, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, snapshots
-        )
+        written = WrittenEffects(mirror.assuming, telemetry, evictor, dispatcher, writeback)
+        parts = SessionParts(mirror, decide, lambda: POLICY, written, telemetry, snapshots)
 
         def turned() -> None:
             running.turns += 1

@@ -54,6 +54,11 @@ VALUES: dict[str, Obj] = {
         "webhook": {"failurePolicy": "Fail"},
         "tls": {"certificate": ISSUER},
     },
+    "a shadow beside Volcano": {"shadow": {"enabled": True}},
+    "a shadow of plain pods, with usage from the metrics server": {
+        "shadow": {"enabled": True, "schedulerNames": ["default-scheduler"]},
+        "policy": {"content": {"metrics": {"type": "metrics_server"}}},
+    },
     "beside Volcano's controllers, with Volcano's pods": {
         "schedulerNames": ["vsched", "volcano"],
         "controllers": {"queues": False, "podGroups": False, "jobs": False, "gates": False},

@@ -27,6 +27,10 @@ SENTENCES = [
         options.WEBHOOK_WITHOUT_TLS,
         ("--webhook-address: webhooks are called over TLS only (expected --tls-cert-file and --tls-private-key-file)"),
     ),
+    (
+        options.not_in_a_shadow("--arbitrate"),
+        "--arbitrate: cannot be used with --shadow, which writes nothing to the cluster",
+    ),
     (options.bad_command_namespace("A b"), "--command-namespace: 'A b' is not the name of a namespace"),
     (options.bad_volcano_namespace("A b"), "--volcano-namespace: 'A b' is not the name of a namespace"),
     (options.bad_user_key("a b"), "--user-key: 'a b' (expected the key of a label, as example.com/user)"),

@@ -21,6 +21,7 @@ from vsched.daemon.lead.election import led
 from vsched.daemon.lead.shards import shards_held
 from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.decision import decide_nothing, deciding, deciding_alone
+from vsched.daemon.loop.effects import WrittenEffects
 from vsched.daemon.loop.heartbeat import Heartbeat
 from vsched.daemon.loop.housekeeping import Housekeeping
 from vsched.daemon.loop.loop import Decide, Loop, SessionParts
@@ -28,7 +29,7 @@ from vsched.daemon.loop.sessions import Sessions
 from vsched.daemon.loop.shutdown import wind_down
 from vsched.daemon.loop.silence import Silence
 from vsched.daemon.loop.upkeep import Upkeep
-from vsched.daemon.observe.numbers import Numbers, last_shown, of_watches, of_writes
+from vsched.daemon.observe.numbers import Numbers, last_shown, of_mirror, of_watches, of_writes
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.work_trace import work_of
 from vsched.daemon.options import Options, check
@@ -145,21 +146,25 @@ class Daemon:
             decide = deciding(registry, self.caller, hear, Memo(Mode(options.memo)), count)
         if writes.shards is not None and options.schedule:
             decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
-        parts = SessionParts(
-            mirror=writes.shards or self.mirror,
-            assuming=self.mirror.assumptions.assuming,
-            decide=decide,
-            policy=base.policy_of_sessions,
+        written = WrittenEffects(
+            assume=self.mirror.assumptions.assuming,
+            telemetry=self.telemetry,
             evictor=self.evictor,
             dispatcher=self.dispatcher,
             writeback=self.writeback,
-            telemetry=self.telemetry,
-            snapshots=self.inspection.snapshots,
             claims=writes.claims,
-            arbiter=self.arbitration,
             gates=self.housekeeping.gates,
             provisioning=self.housekeeping.provisioning,
             node_shards=self.housekeeping.node_shards,
+        )
+        parts = SessionParts(
+            mirror=writes.shards or self.mirror,
+            decide=decide,
+            policy=base.policy_of_sessions,
+            effects=written,
+            telemetry=self.telemetry,
+            snapshots=self.inspection.snapshots,
+            arbiter=self.arbitration,
             recorder=self.inspection.recorder,
             work=self.work,
         )
@@ -302,7 +307,8 @@ class Daemon:
         written = self.arbitration.writer if self.arbitration is not None else None
         return {
             **of_watches(self.reflectors),
-            **of_writes(self.mirror, self.dispatcher, self.evictor, self.writeback, written),
+            **of_mirror(self.mirror),
+            **of_writes(self.dispatcher, self.evictor, self.writeback, written),
             **self._writes.claims.numbers(),
             **self.election.numbers(),
             **(self._writes.shards.numbers() if self._writes.shards is not None else {}),

@@ -66,6 +66,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Remove the scheduling gates of pods that wait for room in their queue; otherwise these are gates like others."""
     schedule: bool = True
     """Place pods; off for an arbitrator alone, beside other schedulers."""
+    shadow: bool = False
+    """Decide beside the scheduler that is in charge of these pods, and write nothing."""
     advise: bool = True
     """Search for changes that would let waiting jobs start, and show them as advice."""
     verify: float = 0.01
@@ -160,8 +162,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def keeps_history(self) -> bool:
-        """Whether the usage history is kept in a ConfigMap; an arbitrator alone counts none."""
-        return self.schedule and self.history and self.history_period_seconds > 0
+        """Whether the usage history is kept in a ConfigMap; an arbitrator alone counts none, a shadow writes none."""
+        return self.schedule and self.history and self.history_period_seconds > 0 and not self.shadow
 
     @property
     def lease_names(self) -> tuple[str, ...]:
@@ -225,6 +227,7 @@ def check(options: Options) -> None:
         raise BadInput(words.NOTHING_TO_REVIEW)
     if options.webhook_address and options.tls_cert_file is None:
         raise BadInput(words.WEBHOOK_WITHOUT_TLS)
+    _check_shadow(options)
     check_access(options.access, options.listen_address, tls=options.tls_cert_file is not None)
     _check_shards(options)
     if not is_name(options.sharding_name):
@@ -238,6 +241,25 @@ def check(options: Options) -> None:
         if not LABEL_VALUE.fullmatch(options.lease.name):
             name = options.lease.name
             raise BadInput(words.bad_lease_name(name))
+
+
+def _check_shadow(options: Options) -> None:
+    """A shadow refuses what it would have to write for; controllers, which are on unless switched off, are left out."""
+    writing = {
+        "--no-schedule": not options.schedule,
+        "--arbitrate": options.arbitrate,
+        "--shards": options.shards > 1,
+        "--leader-elect": options.leader_elect,
+        "--leader-endpoints": bool(options.leader_endpoints),
+        "--leader-pod": bool(options.leader_pod),
+        "--webhook-address": bool(options.webhook_address),
+        "--scheduler-sharding-mode": options.masks_nodes,
+        "--history-from-prometheus": options.history_from_prometheus,
+        "--authentication tokenreview": options.access.authentication == "tokenreview",
+    }
+    for flag, given in writing.items():
+        if options.shadow and given:
+            raise BadInput(words.not_in_a_shadow(flag))
 
 
 def _check_shards(options: Options) -> None:

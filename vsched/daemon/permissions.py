@@ -16,6 +16,7 @@ from vsched.api.resources import (
     CONFIG_MAPS,
     DEVICE_CLASSES,
     DEVICE_GROUP,
+    HEEDED,
     JOB_FLOWS,
     JOB_TEMPLATES,
     LIFECYCLE_GROUP,
@@ -293,10 +294,10 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
 
     ``namespace`` is that of the Lease and of the usage history where the options do not name one.
     """
-    rights = {Right(each.verb, each.group, each.resource) for each in REQUESTS if each.when(options)}
-    for kind, followed in (FOLLOWED | followed_workloads(workloads_of(options))).items():
-        if _is_followed(kind, followed.use, options):
-            rights |= {Right(verb, followed.resource.group, followed.resource.plural) for verb in ("list", "watch")}
+    rights = {*_of_watches(options), *_of_policy(options, settings)}
+    if options.shadow:
+        return frozenset(rights)
+    rights |= {Right(each.verb, each.group, each.resource) for each in REQUESTS if each.when(options)}
     if _runs_jobs(options) and options.volcano_namespace:
         # In any namespace, as there cannot be a Role in one that does not exist.
         rights |= {Right("get", LEASES.group, LEASES.plural, "", VOLCANO_LEASE)}
@@ -308,8 +309,7 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
         rights |= {Right("create", CONFIG_MAPS.group, CONFIG_MAPS.plural, at_home[0])}
     if options.policy_map:
         at = map_key(options.policy_map)
-        verbs = ("get", "list", "watch", "patch")
-        rights |= {Right(verb, CONFIG_MAPS.group, CONFIG_MAPS.plural, at.namespace, at.name) for verb in verbs}
+        rights |= {Right("patch", CONFIG_MAPS.group, CONFIG_MAPS.plural, at.namespace, at.name)}
     if options.leader_endpoints:
         service = leader_service_of(options)
         rights |= {Right(verb, SLICES.group, SLICES.plural, *service) for verb in ("create", "patch")}
@@ -320,15 +320,34 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
         rights |= {Right(each.verb, each.group, each.resource) for each in _NODES}
     if settings is not None and locks_nodes(settings.policy) and options.schedule:
         rights |= {Right(each.verb, each.group, each.resource) for each in _LOCKS}
-    devices = settings.policy.device_config() if settings is not None and options.schedule else None
-    if devices is not None:
-        rights |= {Right(verb, CONFIG_MAPS.group, CONFIG_MAPS.plural, *devices) for verb in ("list", "watch")}
-    if settings is not None and settings.metrics is not None:
-        rights |= {*_of_usage(settings.metrics, settings.policy.usage_periods())}
     return frozenset(rights)
 
 
+def _of_watches(options: Options) -> Iterator[Right]:
+    """What is followed."""
+    for kind, followed in (FOLLOWED | followed_workloads(workloads_of(options))).items():
+        if _is_followed(kind, followed.use, options):
+            for verb in ("list", "watch"):
+                yield Right(verb, followed.resource.group, followed.resource.plural)
+
+
+def _of_policy(options: Options, settings: Settings | None) -> Iterator[Right]:
+    """What is read of the policy, and for it."""
+    if options.policy_map:
+        at = map_key(options.policy_map)
+        for verb in ("get", "list", "watch"):
+            yield Right(verb, CONFIG_MAPS.group, CONFIG_MAPS.plural, at.namespace, at.name)
+    devices = settings.policy.device_config() if settings is not None and options.schedule else None
+    if devices is not None:
+        for verb in ("list", "watch"):
+            yield Right(verb, CONFIG_MAPS.group, CONFIG_MAPS.plural, *devices)
+    if settings is not None and settings.metrics is not None:
+        yield from _of_usage(settings.metrics, settings.policy.usage_periods())
+
+
 def _is_followed(kind: str, use: Use, options: Options) -> bool:
+    if options.shadow and kind in HEEDED:
+        return False  # these are followed for controllers alone
     wanted = {Use.BOTH: True, Use.SCHEDULING: options.schedule, Use.ARBITRATION: options.arbitrate}
     heeded = {"Command": _keeps_queues(options) or _runs_jobs(options)}
     heeded["NodeShard"] = _masks_nodes(options)

@@ -11,6 +11,7 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.policy.config_map import PolicyMap, map_key
 from vsched.daemon.policy.reach import reach_of
+from vsched.daemon.shadow.app import ShadowDaemon
 from vsched.daemon.system.notify import notifier
 from vsched.daemon.system.status_line import status_line
 from vsched.daemon.system.supervision import Supervision, Watched, supervised
@@ -27,7 +28,13 @@ async def serve(options: Options, connection: Connection, registry: Registry, co
         policy = await _policy_map(options, client, registry)
         # In threads, because they read files: to make sense of them takes longer than the loop may be held.
         await asyncio.to_thread(load)
-        daemon = await asyncio.to_thread(Daemon, options, client, registry, policy=policy, collector=collector)
+
+        def make() -> Daemon | ShadowDaemon:
+            if options.shadow:
+                return ShadowDaemon(options, client, registry, policy=policy, collector=collector)
+            return Daemon(options, client, registry, policy=policy, collector=collector)
+
+        daemon = await asyncio.to_thread(make)
         async with supervised(_supervision(daemon)) as supervision:
             loop = asyncio.get_running_loop()
 
@@ -59,7 +66,7 @@ async def _policy_map(options: Options, client: ApiClient, registry: Registry) -
     )
 
 
-def _supervision(daemon: Daemon) -> Supervision:
+def _supervision(daemon: Daemon | ShadowDaemon) -> Supervision:
     watched = Watched(
         ready=lambda: daemon.health.ready().ok,
         alive=lambda: daemon.health.live().ok,

@@ -116,7 +116,7 @@ namespace: {{ default "kube-system" (get $arguments "deviceshare.KnownGeometries
 {{- end -}}
 
 {{- define "vsched.jobWebhook" -}}
-{{- if and .Values.schedule .Values.controllers.jobs .Values.webhook.enabled .Values.webhook.jobs -}}true{{- end -}}
+{{- if and .Values.schedule (not .Values.shadow.enabled) .Values.controllers.jobs .Values.webhook.enabled .Values.webhook.jobs -}}true{{- end -}}
 {{- end -}}
 
 {{- define "vsched.webhook" -}}

@@ -26,6 +26,7 @@ Examples:
   vsched run --verify 100%                (check as many sessions as time allows)
   vsched run --arbitrate                  (place pods, and divide the cluster among namespaces)
   vsched run --arbitrate --no-schedule    (divide it only: another scheduler places the pods)
+  vsched run --shadow --scheduler-conf candidate.yaml     (write nothing: see what vsched would do in place of Volcano)
 
 Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
 """
@@ -37,7 +38,12 @@ flag = flags_of(Options)
 @by_environment
 @click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
 @cluster_flags
-@flag("--scheduler-name", "scheduler_names", help="schedule pods with this spec.schedulerName; repeatable")
+@flag(
+    "--scheduler-name",
+    "scheduler_names",
+    help="schedule pods with this spec.schedulerName; repeatable  [default: vsched; volcano with --shadow]",
+    default=(),
+)
 @flag("--scheduler-conf", "policy_file", help="policy file  [default: the built-in policy]")
 @flag(
     "--scheduler-configmap",
@@ -112,6 +118,10 @@ flag = flags_of(Options)
     help="longest time that victims that opt in get to end by themselves before they are evicted; 0 for none",
 )
 @flag("--schedule", help="schedule pods; off for an arbitrator beside other schedulers")
+@flag(
+    "--shadow",
+    help="decide beside the scheduler that is in charge of these pods, and write nothing to the cluster",
+)
 @flag(
     "--recordings",
     help="most recordings of sessions in which something looked wrong, for vsched dump; 0 for none",
@@ -279,6 +289,7 @@ def options_of(flags: dict[str, Any], window_ms: float) -> Options:
         "grace_seconds": flags.pop("arbitrate_grace"),
         "evictions_per_round": flags.pop("arbitrate_evictions"),
     }
+    flags["scheduler_names"] = flags["scheduler_names"] or (("volcano",) if flags["shadow"] else ("vsched",))
     flags["cooperative_eviction_seconds"] = flags.pop("cooperative_eviction")
     more = {"rules": rules, "lease": lease, "access": access_of(flags)}
     return msgspec.convert({**flags, "window_seconds": window_ms / 1000, **more}, Options)

@@ -9,9 +9,6 @@ from math import inf
 from typing import Protocol
 
 from vsched.clock import Clock, perf_counter, thread_time
-from vsched.controllers.gates import GateKeeper
-from vsched.controllers.provisioning.controller import ProvisioningController
-from vsched.controllers.sharding.nodeshards import NodeShards
 from vsched.daemon.loop.short_cycles import ShortCycles
 from vsched.daemon.loop.silence import Silence
 from vsched.daemon.observe.snapshots import SnapshotService
@@ -26,10 +23,6 @@ from vsched.kube.watch.bounds import LoopTurns
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.snapshots import FrozenSnapshot
-from vsched.writes.bindings import Dispatcher
-from vsched.writes.claims.claim_writes import ClaimWrites
-from vsched.writes.evictions import Evictor
-from vsched.writes.writeback import Writeback
 
 Decide = Callable[[Snapshot, Policy, Trace], CycleReport]
 
@@ -74,30 +67,38 @@ class CycleRecorder(Protocol):
     async def died(self, snapshot: Snapshot, policy: Policy, error: Exception) -> None: ...
 
 
+class Effects(Protocol):
+    """What becomes of decisions. Steps are taken one after the other, and other tasks may run between them."""
+
+    def assuming(self, report: CycleReport) -> Iterator[None]:
+        """Assume what was decided, before others hear of it."""
+        ...
+
+    def handing_over(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
+        """Give each part what was decided for it."""
+        ...
+
+    def carried_out(self, report: CycleReport) -> CycleReport:
+        """The report with those decisions that are carried out, which are counted and logged."""
+        ...
+
+    def session_failed(self, snapshot: Snapshot, error: Exception) -> None:
+        """The cycle on this snapshot ended in an error."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SessionParts:
     """The parts that a session calls, in this order."""
 
     mirror: SessionMirror
-    assuming: Callable[[CycleReport], Iterator[None]]
-    """Assumes what was decided, in steps; other tasks may run between them."""
     decide: Decide
     policy: Callable[[], Policy]
-    evictor: Evictor
-    dispatcher: Dispatcher
-    writeback: Writeback
+    effects: Effects
     telemetry: Telemetry
     snapshots: SnapshotService
-    claims: ClaimWrites | None = None
-    """None where nobody writes about claims, so that no plan may have any."""
     arbiter: Arbitrating | None = None
     """None without arbitration. It is called before everything else."""
-    gates: GateKeeper | None = None
-    """None where this daemon opens no scheduling gates."""
-    provisioning: ProvisioningController | None = None
-    """None where this daemon asks for no nodes."""
-    node_shards: NodeShards | None = None
-    """None where NodeShards do not matter."""
     recorder: CycleRecorder | None = None
     """None without recordings."""
     work: WorkTrace | None = None
@@ -206,14 +207,15 @@ class Loop:
         report = await self._decided(snapshot, policy, trace)
         decided = perf_counter()
         self._due = report.due
-        await in_slices(parts.assuming(report))
-        await in_slices(self._handing_over(snapshot, report))
+        await in_slices(parts.effects.assuming(report))
+        await in_slices(parts.effects.handing_over(snapshot, report))
         ended = perf_counter()
         timing = Timing(reason, frozen - began, decided - agreed, ended - decided)
-        await in_slices(parts.telemetry.telling(snapshot, report, timing))
+        done = parts.effects.carried_out(report)
+        await in_slices(parts.telemetry.telling(snapshot, done, timing))
         await parts.snapshots.end(asked, snapshot, policy, report)
         if parts.recorder is not None:
-            await parts.recorder.decided(snapshot, policy, report)
+            await parts.recorder.decided(snapshot, policy, done)
         if parts.work is not None:
             await in_slices(parts.work.seeing(snapshot))
         return ended - began
@@ -225,22 +227,6 @@ class Loop:
             return False
         self._unmeasured, self._measured_at = 0, now
         return True
-
-    def _handing_over(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
-        """Give each part what was decided for it, in steps."""
-        parts = self._parts
-        yield from parts.telemetry.assumed(snapshot, report)
-        yield from parts.evictor.submitting((*report.withdrawals, *report.evictions, *report.asks_responders))
-        binds = report.binds if parts.claims is None else (yield from parts.claims.submitting(report, snapshot))
-        yield from parts.dispatcher.submitting(binds)
-        if parts.gates is not None:
-            parts.gates.submit(report.ungated)
-        if parts.provisioning is not None:
-            parts.provisioning.submit(snapshot, report)
-        if parts.node_shards is not None:
-            parts.node_shards.submit(snapshot)
-        yield
-        yield from parts.writeback.submitting(report, snapshot)
 
     async def _decided(self, snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
         """The decisions of the cycle, made in a thread unless it is expected to be short.
@@ -258,7 +244,7 @@ class Loop:
             self._short.took(snapshot, seconds)
             return report
         except Exception as error:
-            self._parts.writeback.session_failed(snapshot, error)
+            self._parts.effects.session_failed(snapshot, error)
             if self._parts.recorder is not None:
                 await self._parts.recorder.died(snapshot, policy, error)
             raise

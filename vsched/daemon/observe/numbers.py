@@ -43,20 +43,23 @@ def last_shown(reflectors: Mapping[str, Reflector[api.Object]]) -> float:
     return max((at for at in shown if at is not None), default=0.0)
 
 
+def of_mirror(mirror: Mirror) -> Numbers:
+    """Sizes of the mirror."""
+    return {"vsched_mirror_size": {name: float(size) for name, size in mirror.describe().items()}}
+
+
 def of_writes(
-    mirror: Mirror,
     dispatcher: Dispatcher,
     evictor: Evictor,
     writeback: Writeback,
     allocations: AllocationWriter | None,
 ) -> Numbers:
-    """Sizes of the mirror and depths of the workqueues."""
+    """Depths of the workqueues."""
     workqueues = {name: float(len(workqueue)) for name, workqueue in writeback.workqueues.items()}
     if allocations is not None:
         workqueues["allocations"] = float(len(allocations.workqueue))
     depths = {"bindings": float(dispatcher.depth), "evictions": float(evictor.depth)}
     return {
-        "vsched_mirror_size": {name: float(size) for name, size in mirror.describe().items()},
         "vsched_queue_depth": {**depths, **workqueues},
         "vsched_in_flight": {"bindings": float(dispatcher.in_flight), "evictions": float(evictor.in_flight)},
         "vsched_events_dropped_total": dict(writeback.events.dropped),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from vsched import api
 from vsched.daemon.observe.progress import Progress
@@ -25,9 +25,11 @@ DECISIVE = ("Pod", "ResourceClaim", "PersistentVolumeClaim", "PersistentVolume")
 class Watches:
     """One watch for each kind that is followed; those of the table of workload kinds come and go with the table."""
 
-    def __init__(self, base: Base, others: Mapping[str, ObjectSink]) -> None:
+    def __init__(self, base: Base, others: Mapping[str, ObjectSink], not_needed: Collection[str] = frozenset()) -> None:
+        """Sessions begin without the kinds that are ``not_needed`` where these cannot be listed."""
         options, telemetry = base.options, base.telemetry
         self._base = base
+        self._not_needed = not_needed
         self._discovery = Discovery(base.client, base.clock)
         self.reflectors = reflectors(
             base.client,
@@ -69,7 +71,11 @@ class Watches:
 
     def awaited(self) -> Sequence[asyncio.Event]:
         """The events that the first session waits for."""
-        return [awaited(kind, reflector) for kind, reflector in self.reflectors.items()]
+        return [self._awaited(kind) for kind in self.reflectors]
+
+    def _awaited(self, kind: str) -> asyncio.Event:
+        reflector = self.reflectors[kind]
+        return reflector.settled if kind in self._not_needed else awaited(kind, reflector)
 
     def synced(self) -> Mapping[str, bool]:
         """Whether each kind has been listed."""
@@ -84,7 +90,7 @@ class Watches:
         return {
             kind: reflector.statistics.problem
             for kind, reflector in self.reflectors.items()
-            if awaited(kind, reflector).is_set()
+            if self._awaited(kind).is_set()
             and not reflector.synced.is_set()
             and is_expected(kind, reflector.statistics)
         }

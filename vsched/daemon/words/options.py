@@ -24,6 +24,11 @@ WEBHOOK_WITHOUT_TLS = (
     "--webhook-address: webhooks are called over TLS only (expected --tls-cert-file and --tls-private-key-file)"
 )
 
+
+def not_in_a_shadow(flag: str) -> str:
+    return f"{flag}: cannot be used with --shadow, which writes nothing to the cluster"
+
+
 # -- names -------------------------------------------------------------------------------------------------------------
 
 

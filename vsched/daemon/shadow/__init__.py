@@ -1,0 +1,1 @@
+"""A daemon beside the scheduler in charge: it decides as if it were, and writes nothing."""
