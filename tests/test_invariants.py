@@ -33,7 +33,7 @@ from vsched.model.plan import Bind, CycleReport, Evict, Nominate, Ungate, Withdr
 from vsched.settings.built_in import REGISTRY
 
 PACKAGE = Path(__file__).parents[1] / "vsched"
-PURE = ("actions", "arbitrator", "explain", "framework", "kernels", "model", "plugins", "proof")
+PURE = ("actions", "arbitrator", "explain", "framework", "kernels", "model", "plugins", "proof", "shadow")
 IMPURE = frozenset({"asyncio", "logging", "os", "random", "secrets", "socket", "structlog", "time"})
 
 

@@ -33,6 +33,7 @@ ROOMS = [
     "plugins",
     "proof",
     "settings",
+    "shadow",
     "sim/command",
     "web",
     "writes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -14,6 +15,8 @@ import yaml
 
 from tests.guide.conftest import Guided
 from tests.support.pages import TOP, page, pages, rows, words_in
+from tests.support.shadowing import shadowing
+from tests.support.waiting import until
 from vsched import __version__, api
 from vsched.cli.run.command import command
 from vsched.controllers.vcjobs.admission import ACTIONS, EVENTS
@@ -27,6 +30,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.settings.metrics import MetricsSource
 from vsched.settings.reading.arguments import flat_arguments
 from vsched.settings.reading.values import keys_of
+from vsched.sim.cluster import Cluster
 
 POLICY = page("config/policies/README.md")
 OPERATIONS = page("vsched/daemon/README.md")
@@ -173,18 +177,29 @@ def test_every_value_of_the_chart_is_described_and_no_other() -> None:
     assert set(values) - {word.partition(".")[0] for word in named} == set()
 
 
-async def test_every_metric_that_is_named_exists(guided: Guided) -> None:
+async def shadows(path: str, log: Path) -> str:
+    """What a shadow answers at its address."""
+    async with Cluster([]) as cluster, shadowing(cluster, listen_address="127.0.0.1:0", shadow_log=log) as shadow:
+        await until(lambda: shadow.health.ready().ok)
+        address = f"http://127.0.0.1:{shadow.ports['--listen-address']}{path}"
+        async with aiohttp.ClientSession() as session, session.get(address) as response:
+            return await response.text()
+
+
+async def test_every_metric_that_is_named_exists(guided: Guided, tmp_path: Path) -> None:
     async with aiohttp.ClientSession() as session, session.get(f"http://{guided.daemon}/metrics") as response:
         text = await response.text()
+    text += "\n" + await shadows("/metrics", tmp_path)
     families = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE)) | NOT_YET
     named = {name for found in pages() for name in METRIC.findall(found.prose)}
     assert len(named) > 30
     assert named - families == set()
 
 
-async def test_every_address_is_described_and_no_other(guided: Guided) -> None:
+async def test_every_address_is_described_and_no_other(guided: Guided, tmp_path: Path) -> None:
     async with aiohttp.ClientSession() as session, session.get(f"http://{guided.daemon}/") as response:
         served = set(msgspec.json.decode(await response.read(), type=dict[str, str]))
+    served |= set(msgspec.json.decode(await shadows("/", tmp_path), type=dict[str, str]))
     table = rows(page("vsched/web/README.md").section("Addresses"))
     told = {word for row in table for word in words_in(row[0]) if word.startswith("/")} - {"/"}
     apart = {"/page/{file}", "/extender/prioritize", "/extender/preempt", "/extender/bind"}

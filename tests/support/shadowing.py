@@ -13,11 +13,13 @@ from click.testing import CliRunner
 from tests.support.running import Obj, gang, node
 from tests.support.waiting import PATIENCE_SECONDS
 from vsched.cli import cli
+from vsched.clock import Clock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.permissions import Right
 from vsched.daemon.policy.reload import PolicyInForce
-from vsched.daemon.shadow.app import ShadowDaemon
+from vsched.daemon.shadow.app import ShadowDaemon, ShadowSettings
+from vsched.daemon.triggers import Trigger
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.client import ApiClient
@@ -84,13 +86,20 @@ async def in_charge(cluster: Cluster, **options: Any) -> AsyncIterator[Daemon]:
 
 @asynccontextmanager
 async def shadowing(
-    cluster: Cluster, policy: PolicyInForce | None = None, **options: Any
+    cluster: Cluster,
+    policy: PolicyInForce | None = None,
+    settings: ShadowSettings | None = None,
+    clock: Clock | None = None,
+    trigger: Trigger | None = None,
+    **options: Any,
 ) -> AsyncIterator[ShadowDaemon]:
     """A shadow at this cluster, as its account."""
     wanted = Options(**{**QUIET, "scheduler_names": ("volcano",), "shadow": True, **options})
     async with (
         ApiClient(_connection(cluster, TOKEN)) as client,
-        running(ShadowDaemon(wanted, client, REGISTRY, policy=policy)) as daemon,
+        running(
+            ShadowDaemon(wanted, client, REGISTRY, policy=policy, settings=settings, clock=clock, trigger=trigger)
+        ) as daemon,
     ):
         yield daemon
 

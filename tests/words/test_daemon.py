@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from vsched.daemon.words import calls, files, log, options, states, tasks
+from pathlib import Path
+
+from vsched.daemon.words import calls, files, log, options, shadow, states, tasks
 
 SENTENCES = [
     # daemon/words/options
@@ -95,6 +97,7 @@ SENTENCES = [
     (tasks.PROVISIONING, "asks for nodes by ProvisioningRequests, where the policy says so"),
     (tasks.NODE_SHARD, "says on our NodeShard which nodes are in use"),
     (tasks.PICTURES, "makes pictures of the cluster for those who watch"),
+    (tasks.FINDINGS, "logs what a shadow finds"),
     (tasks.RECORDINGS, "packs cycles in which something looked wrong"),
     (tasks.ADVICE, "finds what would let waiting jobs start"),
     (tasks.CHECKS, "checks sessions against the rules"),
@@ -205,6 +208,16 @@ SENTENCES = [
     (calls.no_queue("q"), "spec.queue: queue 'q' does not exist"),
     (calls.queue_not_open("q", "Closed"), "spec.queue: queue q is Closed (expected one that is open)"),
     (calls.queue_has_children("q"), "spec.queue: queue q has child queues (expected a queue without any)"),
+    # daemon/words/shadow
+    (shadow.LOG_WITHOUT_SHADOW, "--shadow-log: has no effect without --shadow"),
+    (shadow.NOT_LOGGED, "shadow findings not written to the log"),
+    (shadow.LOGGED_AGAIN, "shadow findings are written to the log again"),
+    (shadow.no_folder(Path("/logs"), "Permission denied"), "--shadow-log: /logs: Permission denied"),
+    (shadow.in_use(Path("/logs")), "--shadow-log: /logs is in use by another process"),
+    (
+        shadow.no_log(Path("/logs")),
+        "/logs: no log of a shadow (expected files named shadow-YYYY-MM-DD.jsonl)",
+    ),
     # daemon/words/states
     (states.NOT_SYNCED, "the cache is not synced yet"),
     (states.NOTHING_DIVIDED, "nothing has been divided yet: the cache is not synced"),

@@ -29,6 +29,7 @@ ROOMS = [
     "plugins",
     "proof",
     "settings",
+    "shadow",
     "sim/command",
     "web",
     "words.py",

@@ -13,6 +13,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.controllers.flows.probes import Network
 from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.daemon.words import options as words
+from vsched.daemon.words import shadow as shadow_words
 from vsched.errors import BadInput
 from vsched.kube.lease.record import LeaseSettings, lease_name
 from vsched.kube.paths import is_name, namespace_and_name
@@ -68,6 +69,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Place pods; off for an arbitrator alone, beside other schedulers."""
     shadow: bool = False
     """Decide beside the scheduler that is in charge of these pods, and write nothing."""
+    shadow_log: Path | None = None
+    """A folder for what a shadow finds; None keeps sums in memory alone."""
+    shadow_log_megabytes: int = 256
+    """The most that is kept there."""
     advise: bool = True
     """Search for changes that would let waiting jobs start, and show them as advice."""
     verify: float = 0.01
@@ -257,6 +262,8 @@ def _check_shadow(options: Options) -> None:
         "--history-from-prometheus": options.history_from_prometheus,
         "--authentication tokenreview": options.access.authentication == "tokenreview",
     }
+    if options.shadow_log is not None and not options.shadow:
+        raise BadInput(shadow_words.LOG_WITHOUT_SHADOW)
     for flag, given in writing.items():
         if options.shadow and given:
             raise BadInput(words.not_in_a_shadow(flag))

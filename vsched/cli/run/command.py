@@ -122,6 +122,12 @@ flag = flags_of(Options)
     "--shadow",
     help="decide beside the scheduler that is in charge of these pods, and write nothing to the cluster",
 )
+@flag("--shadow-log", help="with --shadow: folder that its findings are logged in", metavar="FOLDER")
+@flag(
+    "--shadow-log-megabytes",
+    help="most megabytes of that log; older days are deleted",
+    type=click.IntRange(1, 1_000_000),
+)
 @flag(
     "--recordings",
     help="most recordings of sessions in which something looked wrong, for vsched dump; 0 for none",

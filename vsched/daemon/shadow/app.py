@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from vsched import __version__
 from vsched.clock import Clock, SystemClock
 from vsched.controllers.provisioning.shown import AutoscalingShown
 from vsched.daemon.loop.callouts import Caller
@@ -31,7 +32,8 @@ from vsched.daemon.policy.geometries import GeometryWatch
 from vsched.daemon.policy.reach import reach_of
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading, policy_of
 from vsched.daemon.policy.usage import UsageCollector
-from vsched.daemon.shadow.effects import NoEffects
+from vsched.daemon.shadow.lookout import EvictionMarks, Lookout
+from vsched.daemon.shadow.segments import FindingLog, logged, segments
 from vsched.daemon.system.first_contact import reach
 from vsched.daemon.system.listeners import Listeners, ServedRoutes
 from vsched.daemon.system.tuning import LEFT_ALONE, Collector, collected
@@ -41,10 +43,14 @@ from vsched.daemon.words import tasks as words
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.model.memo import Memo, Mode
+from vsched.shadow.comparing import ComparisonSettings, ShadowComparison
+from vsched.shadow.findings import ShadowBegan
+from vsched.shadow.summary import Comparing, Summary, summed
 from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.explanations import nobody
 from vsched.web.pages.health import Health
 from vsched.web.pages.routes import Sources, health_routes, public_routes
+from vsched.web.pages.shadow import shadow_route
 from vsched.web.serve.listener import Listen, listening_sockets
 from vsched.web.serve.openapi import openapi_route
 from vsched.web.serve.routing import Route
@@ -61,6 +67,7 @@ class ShadowSettings:
     observing: ObserveSettings = field(default_factory=ObserveSettings)
     listen: Listen = listening_sockets
     """Gives the sockets at its addresses."""
+    comparison: ComparisonSettings = field(default_factory=ComparisonSettings)
 
 
 class ShadowDaemon:
@@ -86,7 +93,16 @@ class ShadowDaemon:
         base = make_base(options, client, registry, clock, policy, trigger, settings.observing)
         self._base = base
         self.policy, self.mirror, self.telemetry = base.policy, base.mirror, base.telemetry
-        self.watches = watches = Watches(base, {}, NOT_NEEDED)
+        self._log = None
+        summary = Summary()
+        if options.shadow_log is not None:
+            self._log = FindingLog(options.shadow_log, options.shadow_log_megabytes * 1_000_000)
+            if segments(options.shadow_log):
+                summary = summed(logged(options.shadow_log))
+        comparison = ShadowComparison(settings.comparison, summary.open)
+        self.lookout = Lookout(self._began(), comparison, summary, self.telemetry, self._log)
+        marks = EvictionMarks(comparison.evictions.mark)
+        self.watches = watches = Watches(base, {"Pod": marks}, NOT_NEEDED)
         self.reflectors = watches.reflectors
         self.usage = UsageCollector(
             base.settings, client, self.mirror, clock, self.telemetry.process.usage, self.policy.reach
@@ -110,7 +126,7 @@ class ShadowDaemon:
                 registry, self.caller, snapshots.hear, Memo(Mode(options.memo)), self.telemetry.kept_by_sessions
             ),
             policy=base.policy_of_sessions,
-            effects=NoEffects(),
+            effects=self.lookout,
             telemetry=self.telemetry,
             snapshots=snapshots,
             recorder=self.inspection.recorder,
@@ -130,6 +146,7 @@ class ShadowDaemon:
         """Everything that runs for long."""
         return (
             *(task for part in (self.watches, self.listeners, self.inspection) for task in part.tasks),
+            LongLived("findings", self.lookout.run, words.FINDINGS),
             LongLived("sessions", self._sessions.run, words.SESSIONS),
             LongLived("usage", lambda: self.usage.run(self.reflectors["Node"].synced), words.USAGE),
             LongLived("MIG geometries", self.geometries.run, words.GEOMETRIES),
@@ -153,6 +170,7 @@ class ShadowDaemon:
                 await asyncio.wait((running["sessions"],), timeout=self._base.options.drain_seconds)
                 for task in running.values():
                     task.cancel()
+            await self.lookout.end()
         self.telemetry.note("stopped")
 
     def stop(self) -> None:
@@ -166,6 +184,7 @@ class ShadowDaemon:
         described: dict[str, Sequence[Route]] = {}
         more = (
             *inspection.routes,
+            shadow_route(self.lookout.shown, None if options.shadow_log is None else self._since),
             autoscaling_route(partial(AutoscalingShown, asks=False)),
             openapi_route(lambda: described, "" if access is None else "--listen-address"),
         )
@@ -175,6 +194,17 @@ class ShadowDaemon:
         ]
         described.update((each.flag, each.routes) for each in served if each.address)
         self.ports = await self.listeners.listen(stack, served)
+
+    def _began(self) -> ShadowBegan:
+        """What the comparison is about from now on."""
+        base = self._base
+        return ShadowBegan(base.clock.now(), base.options.scheduler_names, base.settings().sha256, __version__)
+
+    def _since(self, seconds: float) -> Comparing:
+        """What the log has of the last time; runs in a thread."""
+        assert self._base.options.shadow_log is not None
+        findings = logged(self._base.options.shadow_log)
+        return summed(findings, self._base.clock.now() - seconds).shown()
 
     def _answered(self, verb: str, code: int) -> None:
         self.telemetry.process.answered(verb, code)
@@ -186,6 +216,7 @@ class ShadowDaemon:
 
     def _policy_read(self, reading: PolicyReading) -> None:
         self.telemetry.process.reading(reading)
+        self.lookout.go_on(self._began())
         self.usage.nudge()
         self.geometries.nudge()
         self._base.trigger.set_period(period_seconds(self._base.options, self.policy))
@@ -201,6 +232,7 @@ class ShadowDaemon:
         return {
             **of_watches(self.reflectors),
             **of_mirror(self.mirror),
+            **self.lookout.numbers(),
             **self.usage.numbers(),
             **self.listeners.numbers(),
             **self.inspection.numbers(),

@@ -42,6 +42,19 @@ MEANINGS: dict[str, str] = {
     "vsched_flow_probes_total": "Probes of JobFlows, by result.",
     "vsched_provisioning_requests": "Gangs with a ProvisioningRequest, by its state.",
     "vsched_capacity_buffer_pods": "Pods for which a CapacityBuffer reserves capacity, by namespace and name.",
+    "vsched_shadow_gangs": "Gangs that wait under the scheduler in charge, those that would start here now, and those "
+    "that hold nodes without their minimum.",
+    "vsched_shadow_starts_total": "Gangs started by the scheduler in charge, by what would have happened here: later, "
+    "alike, waits-here or unseen.",
+    "vsched_shadow_later_seconds_total": "How much later gangs started than they would have here.",
+    "vsched_shadow_would_evict_pods_total": "Pods that would have been evicted here.",
+    "vsched_shadow_evictions_total": "Evictions by the scheduler in charge: in-vain, and other.",
+    "vsched_shadow_partial_gangs_total": "Gangs that held nodes without their minimum for longer than the bound.",
+    "vsched_shadow_idle_node_seconds_total": "Node-seconds that were idle while work would have started here, by "
+    "resource.",
+    "vsched_shadow_queue_share": "Share of what a queue deserves by the candidate policy that it holds.",
+    "vsched_shadow_log_bytes": "Size of the log of findings.",
+    "vsched_shadow_lost_findings_total": "Findings that had no room in the log.",
     "vsched_extender_calls_total": "Calls to the scheduler extender, by result.",
 }
 

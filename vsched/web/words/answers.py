@@ -9,6 +9,7 @@ def too_many_nodes(nodes: int, most: int) -> str:
     return f"{nodes} nodes requested (at most {most} at once)"
 
 
+NO_SHADOW_LOG = "?since=: there is no log of findings (expected vsched run --shadow --shadow-log FOLDER)"
 ANONYMOUS_EXPECTED = "anonymous: expected true or false"
 KIND_EXPECTED = "?kind=: expected Pod or PodGroup"
 CHANGES_EXPECTED = "?changes=: expected true or false"
