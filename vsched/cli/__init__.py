@@ -36,6 +36,7 @@ COMMANDS_HELP = {
     "replay": "replay a recorded session, or a workload trace under several policies",
     "tune": "search the arguments of a policy for an objective, on replays of a workload trace",
     "verify": "check the decisions of recorded sessions against the rules",
+    "shadow": "what a shadow has found beside the scheduler in charge",
     "check": "validate a policy file",
     "migrate": "migrate from another scheduler: check a cluster, convert queues",
     "rbac": "print the roles that a daemon with these flags needs",

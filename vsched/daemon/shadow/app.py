@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -44,8 +44,8 @@ from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.model.memo import Memo, Mode
 from vsched.shadow.comparing import ComparisonSettings, ShadowComparison
-from vsched.shadow.findings import ShadowBegan
-from vsched.shadow.summary import Comparing, Summary, summed
+from vsched.shadow.findings import Finding, ShadowBegan
+from vsched.shadow.summary import Comparing, summed
 from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.explanations import nobody
 from vsched.web.pages.health import Health
@@ -93,14 +93,12 @@ class ShadowDaemon:
         base = make_base(options, client, registry, clock, policy, trigger, settings.observing)
         self._base = base
         self.policy, self.mirror, self.telemetry = base.policy, base.mirror, base.telemetry
-        self._log = None
-        summary = Summary()
+        log = None
         if options.shadow_log is not None:
-            self._log = FindingLog(options.shadow_log, options.shadow_log_megabytes * 1_000_000)
-            if segments(options.shadow_log):
-                summary = summed(logged(options.shadow_log))
+            log = FindingLog(options.shadow_log, options.shadow_log_megabytes * 1_000_000)
+        summary = summed(self._logged())
         comparison = ShadowComparison(settings.comparison, summary.open)
-        self.lookout = Lookout(self._began(), comparison, summary, self.telemetry, self._log)
+        self.lookout = Lookout(self._began(), comparison, summary, self.telemetry, log)
         marks = EvictionMarks(comparison.evictions.mark)
         self.watches = watches = Watches(base, {"Pod": marks}, NOT_NEEDED)
         self.reflectors = watches.reflectors
@@ -202,9 +200,12 @@ class ShadowDaemon:
 
     def _since(self, seconds: float) -> Comparing:
         """What the log has of the last time; runs in a thread."""
-        assert self._base.options.shadow_log is not None
-        findings = logged(self._base.options.shadow_log)
-        return summed(findings, self._base.clock.now() - seconds).shown()
+        return summed(self._logged(), self._base.clock.now() - seconds).shown()
+
+    def _logged(self) -> Iterable[Finding]:
+        """All findings of the log, if there is one and it has begun."""
+        folder = self._base.options.shadow_log
+        return logged(folder) if folder is not None and segments(folder) else ()
 
     def _answered(self, verb: str, code: int) -> None:
         self.telemetry.process.answered(verb, code)
