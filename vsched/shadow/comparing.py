@@ -112,8 +112,7 @@ class ShadowComparison:
             if not number % _SOME:
                 yield
         if self._is_first:
-            lost = [key for key in self._before if key not in self._waiting]
-            found.extend(StoppedWaiting(now, key) for key in lost)
+            found.extend(StoppedWaiting(now, key) for key in self._before)  # those that wait still were taken out
             self._is_first, self._before = False, {}
         yield
         self._decide(snapshot, report, found)
@@ -188,6 +187,7 @@ class ShadowComparison:
         earlier = self._before.get(job.key)
         if earlier is not None and earlier.created == waiting.created:
             waiting.since = waiting.decided = earlier.at
+            del self._before[job.key]
         return waiting
 
     def _drop(self, key: str, now: float, found: list[Finding]) -> None:

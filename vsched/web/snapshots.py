@@ -31,13 +31,16 @@ class FrozenSnapshot(NamedTuple):
 Look = Callable[[], Awaitable[FrozenSnapshot]]
 """Returns a session that starts after the call; raises Unavailable where there is none in time (as on a standby)."""
 
-LEADER, STARTING, STOPPING = "leader", "starting", "stopping"
-"""Roles of a daemon that decides, that has not listed the cluster yet, and that starts no more sessions."""
+LEADER, SHADOW, STARTING, STOPPING = "leader", "shadow", "starting", "stopping"
+"""Roles of a daemon that decides, that decides and writes nothing, that has not listed the cluster yet, and that starts
+no more sessions."""
+DECIDING = frozenset({LEADER, SHADOW})
+"""Those that have sessions."""
 
 
 def idle_of(role: str) -> str:
-    """Why a daemon of this role decides nothing, and what to do; empty for the leader."""
-    if role == LEADER:
+    """Why a daemon of this role decides nothing, and what to do; empty for one that decides."""
+    if role in DECIDING:
         return ""
     if role == STARTING:
         return words.STARTING

@@ -75,7 +75,7 @@ async def test_a_daemon_in_charge_does_its_work_as_if_no_shadow_were_there() -> 
         async with in_charge(cluster) as charged, shadowing(cluster) as shadow:
             cluster.apply(volcanos("gang", 4))
             await until(lambda: status_of(cluster, "gang").get("phase") == "Running")
-            await until(lambda: shadow.telemetry.findings.cycles)
+            await until(lambda: sum(shadow.lookout.summary.starts.values()) == 1)
             assert not charged.telemetry.registry.get_sample_value("vsched_foreign_bindings_total", {"name": ""})
             assert not shadow.telemetry.registry.get_sample_value("vsched_pods_bound_total")
             role = shadow.health.ready().details["role"]

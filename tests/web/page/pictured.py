@@ -16,6 +16,7 @@ from tests.web.page.fleets import fleet, later
 from vsched.clock import SystemClock
 from vsched.controllers.provisioning.shown import AutoscalingShown
 from vsched.model.snapshot import Snapshot
+from vsched.shadow.summary import Comparing, summed
 from vsched.web.evictions import Evictions
 from vsched.web.overview.deltas import delta
 from vsched.web.overview.document import Overview
@@ -27,12 +28,14 @@ from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.devices import device_route
 from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.queue_history import queue_history_route
+from vsched.web.pages.shadow import shadow_route
 from vsched.web.pages.static import front, page_routes, read_files
 from vsched.web.serve.access import Access
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
 
 NOTHING_ASKED = AutoscalingShown(asks=False)
+NOTHING_COMPARED = summed([]).shown()
 NOTHING_HELD = mirror([]).snapshot(NOW)
 
 
@@ -80,12 +83,14 @@ async def pictured(
     shares: ShareHistory | None = None,
     autoscaling: AutoscalingShown = NOTHING_ASKED,
     holding: Snapshot = NOTHING_HELD,
+    comparing: Comparing = NOTHING_COMPARED,
 ) -> AsyncIterator[str]:
     """The page over these pictures and shares over time, where it is."""
     files = read_files()
     nobody = pod_routes(MirrorView(lambda key: None, lambda node: None, list, str), Evictions(), dict)
     past, asked = queue_history_route(shares or ShareHistory()), autoscaling_route(lambda: autoscaling)
     pictures = (*overview_routes(going.feed), *nobody, past, asked, device_route(lambda: holding))
+    pictures = (*pictures, shadow_route(lambda: comparing, None))
     routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *pictures]
     async with serving(routes, address, "--listen-address", access=access) as port:
         turning = asyncio.create_task(going.run())

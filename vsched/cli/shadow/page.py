@@ -14,7 +14,7 @@ from vsched.shadow.summary import Comparing
 
 BARS_MAX = 20
 """So many bars a plot has."""
-LABEL_LETTERS = 40
+LABEL_LETTERS = 46
 WIDTH, ROW, LEFT, RIGHT = 900, 22, 300, 110
 """Of a plot and its parts, in units of SVG."""
 LEAST = 1e-9

@@ -23,7 +23,7 @@ from vsched.web.overview.document import Overview, PolicyRow
 from vsched.web.overview.events import EventBytes, event
 from vsched.web.overview.feed import OverviewFeed
 from vsched.web.serve.routing import aside
-from vsched.web.snapshots import LEADER, STOPPING, FrozenSnapshot
+from vsched.web.snapshots import DECIDING, STOPPING, FrozenSnapshot
 
 UNHURRIED_SECONDS = 3.0
 """For so long no session is started for another overview; the timer starts one anyway."""
@@ -77,7 +77,7 @@ class OverviewPublisher:
         self._clock = clock
         self._telemetry = telemetry
         self._role = role
-        """``leader`` where there are sessions."""
+        """One of ``DECIDING`` where there are sessions."""
         self._settings = settings
         self._complaint = ""
         self._drawn: OverviewSources | None = None
@@ -108,7 +108,7 @@ class OverviewPublisher:
     async def _next(self) -> float:
         """Publish an overview of the present state; returns the seconds of work."""
         feed, role, before = self._feed, self._role(), self._feed.latest
-        if role == LEADER:
+        if role in DECIDING:
             frozen = await self._look()
             around = self._around(role)
             began = monotonic()

@@ -13,7 +13,7 @@ from vsched.model.dump.cycle import ExternalCall
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.web.snapshots import LEADER, STARTING, FrozenSnapshot, idle_of
+from vsched.web.snapshots import DECIDING, LEADER, STARTING, FrozenSnapshot, idle_of
 
 PATIENCE_SECONDS = 10.0
 """How long to wait for a session: long ones take a second, and one may be under way."""
@@ -54,7 +54,7 @@ class SnapshotService:
 
     async def look(self, *, urgent: bool = True) -> FrozenSnapshot:
         """The next session that starts, at once if ``urgent``; raises Unavailable where none ends in time."""
-        if self._role() not in (LEADER, STARTING):
+        if self._role() not in (*DECIDING, STARTING):
             raise Unavailable(idle_of(self._role()))
         awaited: asyncio.Future[FrozenSnapshot] = asyncio.get_running_loop().create_future()
         self._waiting.append(awaited)

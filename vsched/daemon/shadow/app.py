@@ -54,8 +54,8 @@ from vsched.web.pages.shadow import shadow_route
 from vsched.web.serve.listener import Listen, listening_sockets
 from vsched.web.serve.openapi import openapi_route
 from vsched.web.serve.routing import Route
+from vsched.web.snapshots import SHADOW, STARTING, STOPPING
 
-ROLE = "shadow"
 NOT_NEEDED = frozenset({"Queue", "PodGroup"})
 """Kinds that other schedulers' clusters may not serve: their pods are jobs of their own, in the default queue."""
 
@@ -112,7 +112,7 @@ class ShadowDaemon:
             self.telemetry.note,
             self.telemetry.worry,
         )
-        self.health = Health(clock, watches.synced, watches.absent, lambda: ROLE, {"usage": self.usage.to_dict})
+        self.health = Health(clock, watches.synced, watches.absent, lambda: SHADOW, {"usage": self.usage.to_dict})
         self.listeners = Listeners(options, client, clock, self.telemetry, settings.listen)
         self.inspection = Inspection(base, self._standing, nobody, nobody, nobody)
         self.caller = Caller()
@@ -225,7 +225,9 @@ class ShadowDaemon:
 
     def _standing(self) -> str:
         """The role for those who look on: sessions are what they want to see."""
-        return self._base.role() if self._base.stopping.is_set() or self.health.ready().ok else "starting"
+        if self._base.stopping.is_set():
+            return STOPPING
+        return SHADOW if self.health.ready().ok else STARTING
 
     def _numbers(self) -> Numbers:
         """What is read off the parts at every scrape."""

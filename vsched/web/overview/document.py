@@ -170,8 +170,8 @@ class Overview(msgspec.Struct, frozen=True):
     """Seconds since the epoch."""
     version: str
     role: str
-    """``leader``, ``starting`` (the mirror is not complete), ``standby`` or ``stopping``. Only a leader has sessions;
-    the overview of any other role is empty but for this."""
+    """``leader``, ``shadow``, ``starting`` (the mirror is not complete), ``standby`` or ``stopping``. The first two
+    have sessions; the overview of any other role is empty but for this."""
     resources: tuple[Resource, ...]
     queues: dict[str, QueueRow]
     """Two thousand at most: those with others below them, then those with jobs."""

@@ -4,6 +4,7 @@ import { clock, count, counted } from "./amounts.js";
 import { find, say, table } from "./elements.js";
 import { ask } from "./feed.js";
 import { linked, opening, row } from "./pods.js";
+import { decides } from "./picture.js";
 
 const PACE = 10_000; // How often there may be something new, milliseconds.
 const moment = (at) => (at ? clock(at) : "-");
@@ -31,7 +32,7 @@ export class Autoscaling {
 
   async #ask() {
     clearTimeout(this.timer);
-    if (!this.live || document.hidden || this.role !== "leader") return;
+    if (!this.live || document.hidden || !decides(this.role)) return;
     try {
       const answer = await ask("autoscaling");
       if (answer.ok) this.#draw(await answer.json());

@@ -5,6 +5,7 @@ import { amount, count, counted, percent, short } from "./amounts.js";
 import { fill, find, make, mark, say, style } from "./elements.js";
 import { ask, refusal } from "./feed.js";
 import { opening } from "./pods.js";
+import { decides } from "./picture.js";
 
 const PACE = 10_000; // How often there may be something new, milliseconds.
 const ROWS = 12; // Jobs with a row of their own; others share one.
@@ -43,7 +44,7 @@ export class Holders {
 
   async #ask() {
     clearTimeout(this.timer);
-    if (this.asking || !this.live || !this.seen || document.hidden || this.role !== "leader") return;
+    if (this.asking || !this.live || !this.seen || document.hidden || !decides(this.role)) return;
     this.asking = true;
     try {
       const answer = await ask("devices?only=resources");

@@ -15,6 +15,7 @@ import { Gap, Picture } from "./picture.js";
 import { showPolicy } from "./policy.js";
 import { Queues } from "./queues.js";
 import { Sessions } from "./sessions.js";
+import { Shadow } from "./shadow.js";
 import { Shares } from "./shares.js";
 import { Starts } from "./starts.js";
 import { showConnection, Summary } from "./summary.js";
@@ -33,9 +34,11 @@ const panel = new Panel({ onJobsOf: (queue) => address.go("jobs", { queue }) });
 const nodes = new Nodes({ onNode: (name) => panel.open("node", name) });
 const shares = new Shares();
 const autoscaling = new Autoscaling({ open: (kind, key) => panel.open(kind, key) });
+const shadow = new Shadow({ open: (kind, key) => panel.open(kind, key) });
 const holders = new Holders({ open: (kind, key) => panel.open(kind, key) });
 const devices = new Devices({ open: (kind, key) => panel.open(kind, key) });
 const sections = [
+  shadow,
   new Queues({
     onQueue: (name) => panel.open("queue", name),
     onWaiting: (queue, namespace) => address.go("jobs", { queue, namespace }),
@@ -60,6 +63,7 @@ const feed = new Feed("events", take, (state) => {
   const begins = state.kind === "live" && connection.kind !== "live";
   connection = state;
   shares.connected(state.kind === "live");
+  shadow.connected(state.kind === "live");
   autoscaling.connected(state.kind === "live");
   holders.connected(state.kind === "live");
   devices.connected(state.kind === "live");

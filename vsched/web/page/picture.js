@@ -31,6 +31,9 @@ const nothing = () => ({
 });
 
 /** A picture that does not follow on the one that is here. */
+/** Whether a daemon of this role has sessions. */
+export const decides = (role) => role === "leader" || role === "shadow";
+
 export class Gap extends Error {}
 
 /** Everything at one moment; tables are maps by key. */

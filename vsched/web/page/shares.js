@@ -4,6 +4,7 @@ import { byText, clock, counted, day, percent, times } from "./amounts.js";
 import { fill, find, make, mark, onceAFrame, say, turning } from "./elements.js";
 import { ask, refusal } from "./feed.js";
 import { Grid, column } from "./grid.js";
+import { decides } from "./picture.js";
 
 const MOST = 8; // Charts side by side; others are chosen by name.
 const POINTS = 120;
@@ -60,13 +61,13 @@ export class Shares {
 
   #soon() {
     clearTimeout(this.timer);
-    if (this.live && !document.hidden && this.role === "leader") this.timer = setTimeout(() => this.#ask(), PACE[find("shares-span").value]);
+    if (this.live && !document.hidden && decides(this.role)) this.timer = setTimeout(() => this.#ask(), PACE[find("shares-span").value]);
   }
 
   async #ask() {
     this.stopping?.abort();
     clearTimeout(this.timer);
-    if (!this.live || this.role !== "leader") return;
+    if (!this.live || !decides(this.role)) return;
     this.stopping = new AbortController();
     const { signal } = this.stopping;
     const query = new URLSearchParams({ span: find("shares-span").value, points: POINTS });

@@ -2,6 +2,7 @@
 
 import { age, amount, clock, count, counted, label, percent } from "./amounts.js";
 import { fill, find, make, mark, say, style } from "./elements.js";
+import { decides } from "./picture.js";
 
 const SAID_EVERY = 20_000; // Counts are read aloud this often at most.
 const WINDOW = 30; // Seconds over which sessions are counted.
@@ -35,7 +36,7 @@ export class Summary {
     mark(find("generation"), "data-ok", picture.policy ? String(picture.policy.ok) : null);
     say(find("count-rivals"), count(counts.bound_by_others));
     find("rivals").hidden = !counts.bound_by_others;
-    find("idle").hidden = picture.role === "leader";
+    find("idle").hidden = decides(picture.role);
     const next = emptiness(counts);
     say(find("empty"), next);
     find("empty").hidden = !next;
