@@ -71,7 +71,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Decide beside the scheduler that is in charge of these pods, and write nothing."""
     shadow_log: Path | None = None
     """A folder for what a shadow finds; None keeps sums in memory alone."""
-    shadow_log_megabytes: int = 256
+    shadow_log_bytes: int = 256 << 20
     """The most that is kept there."""
     advise: bool = True
     """Search for changes that would let waiting jobs start, and show them as advice."""

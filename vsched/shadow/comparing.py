@@ -23,6 +23,7 @@ from vsched.shadow.intervals import IntervalSums
 WAITING_MAX = 20_000
 """So many gangs that wait are followed; further ones are counted."""
 VICTIMS_MAX = 10_000
+MESSAGE_LETTERS = 500
 _SOME = 256
 """Jobs between two steps."""
 
@@ -203,7 +204,7 @@ class ShadowComparison:
             return start
         if waiting.pods < len(job.tasks) or not self._had_room(came):
             return start  # what it started with was not there yet at the last session
-        return msgspec.structs.replace(start, code=outcome.code, message=outcome.message)
+        return msgspec.structs.replace(start, code=outcome.code, message=outcome.message[:MESSAGE_LETTERS])
 
     def _had_room(self, came: list[Task]) -> bool:
         """Whether the nodes of these pods had room for them at the last session."""

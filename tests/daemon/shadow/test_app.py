@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from vsched.daemon.permissions import needed
 from vsched.daemon.shadow.app import ShadowDaemon
 from vsched.daemon.words import options as words
 from vsched.errors import BadInput
+from vsched.record.folder import segments_of
 from vsched.sim.cluster import Cluster
 
 READS = {"get", "list", "watch"}
@@ -94,6 +96,14 @@ async def test_plain_pods_of_a_cluster_without_queues_and_podgroups_are_decided_
         async with shadowing(cluster, scheduler_names=("default-scheduler",)) as shadow:
             await until(lambda: shadow.health.ready().ok)
             assert await decided(shadow) == {"plain-0": "n1", "plain-1": "n1"}
+
+
+async def test_a_shadow_records_the_work_of_the_cluster_as_well(tmp_path: Path) -> None:
+    async with Cluster([node("n1")]) as cluster:
+        cluster.apply(volcanos("gang", 1))
+        async with shadowing(cluster, record_work=tmp_path) as shadow:
+            await until(lambda: shadow.telemetry.findings.cycles)
+    assert segments_of(tmp_path)
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any]]] = {

@@ -124,9 +124,11 @@ flag = flags_of(Options)
 )
 @flag("--shadow-log", help="with --shadow: folder that its findings are logged in", metavar="FOLDER")
 @flag(
-    "--shadow-log-megabytes",
-    help="most megabytes of that log; older days are deleted",
-    type=click.IntRange(1, 1_000_000),
+    "--shadow-log-size",
+    "shadow_log_bytes",
+    help="remove the oldest days of that log beyond this size",
+    type=BYTES,
+    default="256Mi",
 )
 @flag(
     "--recordings",

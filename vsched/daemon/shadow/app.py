@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,6 +24,7 @@ from vsched.daemon.loop.silence import Silence
 from vsched.daemon.loop.upkeep import Upkeep
 from vsched.daemon.observe.numbers import Numbers, last_shown, of_mirror, of_watches
 from vsched.daemon.observe.settings import ObserveSettings
+from vsched.daemon.observe.work_trace import work_of
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.base import make_base, period_seconds
 from vsched.daemon.parts.inspection import Inspection
@@ -95,7 +96,7 @@ class ShadowDaemon:
         self.policy, self.mirror, self.telemetry = base.policy, base.mirror, base.telemetry
         log = None
         if options.shadow_log is not None:
-            log = FindingLog(options.shadow_log, options.shadow_log_megabytes * 1_000_000)
+            log = FindingLog(options.shadow_log, options.shadow_log_bytes)
         summary = summed(self._logged())
         comparison = ShadowComparison(settings.comparison, summary.open)
         self.lookout = Lookout(self._began(), comparison, summary, self.telemetry, log)
@@ -116,6 +117,7 @@ class ShadowDaemon:
         self.listeners = Listeners(options, client, clock, self.telemetry, settings.listen)
         self.inspection = Inspection(base, self._standing, nobody, nobody, nobody)
         self.caller = Caller()
+        self.work = work_of(options, clock, self.telemetry.worry)
         self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.calm)
         snapshots = self.inspection.snapshots
         parts = SessionParts(
@@ -128,6 +130,7 @@ class ShadowDaemon:
             telemetry=self.telemetry,
             snapshots=snapshots,
             recorder=self.inspection.recorder,
+            work=self.work,
         )
         self.silence = Silence(partial(last_shown, self.reflectors))
         client.on_answer.add(self._answered)
@@ -145,6 +148,7 @@ class ShadowDaemon:
         return (
             *(task for part in (self.watches, self.listeners, self.inspection) for task in part.tasks),
             LongLived("findings", self.lookout.run, words.FINDINGS),
+            *(() if self.work is None else (LongLived("work trace", self.work.run, words.WORK_TRACE),)),
             LongLived("sessions", self._sessions.run, words.SESSIONS),
             LongLived("usage", lambda: self.usage.run(self.reflectors["Node"].synced), words.USAGE),
             LongLived("MIG geometries", self.geometries.run, words.GEOMETRIES),
@@ -168,6 +172,8 @@ class ShadowDaemon:
                 await asyncio.wait((running["sessions"],), timeout=self._base.options.drain_seconds)
                 for task in running.values():
                     task.cancel()
+            if self.work is not None:
+                await self.work.end()
             await self.lookout.end()
         self.telemetry.note("stopped")
 
@@ -198,9 +204,10 @@ class ShadowDaemon:
         base = self._base
         return ShadowBegan(base.clock.now(), base.options.scheduler_names, base.settings().sha256, __version__)
 
-    def _since(self, seconds: float) -> Comparing:
-        """What the log has of the last time; runs in a thread."""
-        return summed(self._logged(), self._base.clock.now() - seconds).shown()
+    def _since(self, seconds: float) -> Callable[[], Comparing]:
+        """Reads what the log has of the last time, and adds the interval that is under way."""
+        since, so_far = self._base.clock.now() - seconds, self.lookout.so_far
+        return lambda: summed(self._logged(), since).shown(so_far)
 
     def _logged(self) -> Iterable[Finding]:
         """All findings of the log, if there is one and it has begun."""
@@ -236,6 +243,7 @@ class ShadowDaemon:
             **of_watches(self.reflectors),
             **of_mirror(self.mirror),
             **self.lookout.numbers(),
+            **(self.work.numbers() if self.work is not None else {}),
             **self.usage.numbers(),
             **self.listeners.numbers(),
             **self.inspection.numbers(),

@@ -17,7 +17,7 @@ from vsched.kube.watch.deltas import BrokenObject, Delta
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.shadow.comparing import ShadowComparison
-from vsched.shadow.findings import Finding, ShadowBegan
+from vsched.shadow.findings import Finding, Interval, ShadowBegan
 from vsched.shadow.summary import Comparing, Summary
 
 FLUSH_SECONDS = 1.0
@@ -123,14 +123,19 @@ class Lookout:
 
     # -- what is shown
 
+    @property
+    def so_far(self) -> Interval:
+        """The interval that is under way."""
+        return self.comparison.sums.so_far()
+
     def shown(self) -> Comparing:
         """The findings until now."""
-        return self.summary.shown(self.comparison.sums.so_far())
+        return self.summary.shown(self.so_far)
 
     def numbers(self) -> Numbers:
         """For metrics."""
         summary, comparison = self.summary, self.comparison
-        so_far = comparison.sums.so_far()
+        so_far = self.so_far
         idle = {name: summary.idle.get(name, 0.0) + so_far.idle.get(name, 0.0) for name in summary.idle | so_far.idle}
         log = {} if self._log is None else {"vsched_shadow_log_bytes": {"": float(self._log.size)}}
         return {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +30,7 @@ class FindingLog:
     def __init__(self, folder: Path, most_bytes: int) -> None:
         """Raises BadInput where the folder cannot be written, or another process writes there."""
         self._folder, self._most_bytes = folder, most_bytes
+        self._writing = threading.Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -45,8 +47,13 @@ class FindingLog:
     def append(self, findings: Sequence[Finding]) -> int:
         """Write findings of one day or several; returns how many had no room. Raises OSError.
 
-        Whole days are deleted to make room, the oldest first; the present one is not.
+        Whole days are deleted to make room, the oldest first; the present one is not. Of several threads, one writes at
+        a time.
         """
+        with self._writing:
+            return self._append(findings)
+
+    def _append(self, findings: Sequence[Finding]) -> int:
         left_out = 0
         by_day: dict[str, list[bytes]] = {}
         for found in findings:

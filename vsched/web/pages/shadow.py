@@ -16,11 +16,12 @@ from vsched.web.serve.routing import Contract, QueryParameter, Route, as_json, a
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
 
+Since = Callable[[float], Callable[[], Comparing]]
+"""Is called on the event loop, with seconds up to now; what it returns reads the log, and is called in a thread."""
 
-def shadow_route(shown: Callable[[], Comparing], since: Callable[[float], Comparing] | None) -> Route:
-    """The route. ``shown`` is called on the event loop; ``since`` in a thread, with seconds up to now, as it reads the
-    log: it is None where there is none.
-    """
+
+def shadow_route(shown: Callable[[], Comparing], since: Since | None) -> Route:
+    """The route. ``shown`` is called on the event loop; ``since`` is None where there is no log."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         if not request.query.get("since"):
@@ -29,8 +30,8 @@ def shadow_route(shown: Callable[[], Comparing], since: Callable[[float], Compar
         if since is None:
             return as_json({"error": answers_words.NO_SHADOW_LOG}, 400)
         try:
-            seconds = span_of(request.query)
-            return await aside(lambda: as_json(to_builtins(since(seconds))))
+            read = since(span_of(request.query))
+            return await aside(lambda: as_json(to_builtins(read())))
         except BadInput as error:
             return as_json({"error": str(error)}, 400)
 
