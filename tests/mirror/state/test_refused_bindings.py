@@ -72,6 +72,17 @@ def test_all_nodes_of_a_pod_may_be_tried_again_together_some_time_after_its_last
     assert refused.nodes("a") == ()
 
 
+def test_nodes_that_refuse_a_pod_one_after_the_other_count_as_one_refusal() -> None:
+    """A webhook that fails for a second does not keep pods waiting for minutes."""
+    refused = RefusedBindings()
+    for number in range(20):
+        refused.note("a", "no", f"n{number}", number / 20)
+    assert refused.expire(1.0 + FIRST_SECONDS) == ["a"]
+    refused.note("a", "no", "n0", 10.0)
+    refused.note("a", "no", "n0", 11.0)
+    assert (refused.expire(11.0 + 2 * FIRST_SECONDS), refused.expire(11.0 + 4 * FIRST_SECONDS)) == ([], ["a"])
+
+
 class World:
     """A mirror whose sessions decide bindings, of which the test says what became."""
 

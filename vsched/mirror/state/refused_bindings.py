@@ -1,7 +1,8 @@
 """What the API server said about bindings that it refused, and the nodes that pods are excluded from for it.
 
 A refusal by admission concerns one node: the pod is excluded from it as long as neither of them changes, for a time
-that doubles with each refusal of the pod. So it goes elsewhere at once, and is tried again where there is nowhere else.
+that doubles with each round of refusals. So it goes elsewhere at once, and is tried again where there is nowhere else.
+All nodes that refuse it until then are one round: a webhook that fails for a moment says no for each of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ NODES_MAX = 256
 LONGEST = 300
 """The longest message; some of them quote whole objects."""
 FIRST_SECONDS, CEILING_SECONDS = 5.0, 300.0
-"""How long a pod is excluded from nodes after its first refusal; it doubles with each, up to the ceiling."""
+"""How long a pod is excluded from nodes after the last refusal of its first round; it doubles with each, up to the
+ceiling."""
 
 
 class _Refusals(msgspec.Struct):
@@ -30,8 +32,8 @@ class _Refusals(msgspec.Struct):
     """The last one."""
     nodes: dict[str, None]
     """In the order of the refusals."""
-    times: int = 0
-    """How often admission refused a binding."""
+    rounds: int = 0
+    """How often admission began to refuse its bindings."""
     until: float = 0.0
     """When the pod may be tried again on all nodes."""
 
@@ -55,13 +57,13 @@ class RefusedBindings:
         known.message, nodes = shown, known.nodes
         self._pods[uid] = known
         if node:
+            known.rounds += not nodes or node in nodes
             nodes.pop(node, None)
             nodes[node] = None
             self._by_node.setdefault(node, {})[uid] = None
             if len(nodes) > NODES_MAX:
                 self._take(uid, next(iter(nodes)), nodes)
-            known.times += 1
-            known.until = at + doubled(FIRST_SECONDS, CEILING_SECONDS, known.times)
+            known.until = at + doubled(FIRST_SECONDS, CEILING_SECONDS, known.rounds)
             heapq.heappush(self._due, (known.until, uid))
         self._published = {}
         if len(self._pods) <= self._remembered:
