@@ -170,6 +170,22 @@ def test_victims_are_those_that_the_extender_agrees_to(server: ExtenderServer, s
     assert {payload["evictor"]["name"] for payload in server.of("preemptable")} == {"new.0"}
 
 
+@pytest.mark.parametrize(("answer", "evicted"), [({"code": 2}, ["low.3"]), ({"code": 0}, []), (None, [])])
+def test_nobody_is_evicted_on_a_node_that_the_extender_refuses_whoever_is_on_it(
+    server: ExtenderServer, answer: Payload | None, evicted: list[str]
+) -> None:
+    """Not even where it agrees a moment later: what it does not answer, or refuses for another reason, may pass."""
+    refused = {"nodes": {"n1": {"errorMessage": "node(s) had no licence", **(answer or {})}}}
+    server.answers["predicate"] = lambda payload: (
+        {} if len(server.of("predicate")) > 1 else {"nodes": 7} if answer is None else refused
+    )
+    text = "class high 9\nnode n1 cpu=4\njob x/low min=1 phase=Running\npods x/low 4 cpu=1 on=n1 running\n"
+    text += "job x/new min=1 pods=1 cpu=1 class=high"
+    decided = plan(text, policy(server.url, "predicate", actions="enqueue, allocate, preempt"))
+
+    assert decided.evicted == [evicted]
+
+
 def test_each_cycle_is_a_session(server: ExtenderServer) -> None:
     plan(f"{THREE_NODES}\njob x/a pods=1 cpu=1", policy(server.url, "onSessionOpen", "onSessionClose"), cycles=2)
 

@@ -95,6 +95,7 @@ class NumaAware(Plugin[NumaAwareArgs], NodeFilter, NodeScore, PlacementListener,
             Check(
                 reason,
                 _elsewhere(books, those, len(nodes)),
+                resolvable=True,
                 code=Code.TOPOLOGY,
                 later=None if later is None else _elsewhere(books, those & ~later, len(nodes)),
             )

@@ -215,6 +215,7 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
             Check(
                 kept.reason,
                 kept.has_none | ((cpu >= idle[kept.column] * kept.cpu) & (memory >= idle[kept.column] * kept.memory)),
+                resolvable=True,
                 code=Code.KEPT,
             )
             for kept in self._reserves

@@ -163,13 +163,16 @@ class NodeSelection(NodeSurvey):
     def candidates(self, task: Task, freeable: Mapping[int, Ints]) -> Mask:
         """bool[nodes]: nodes that static checks allow and that have room if ``freeable`` (by column) is freed too.
 
-        Claims rule out the nodes where evictions cannot help.
+        Claims, and what plugins refuse for now, rule out the nodes where evictions cannot help.
         """
         fit = self._fits.of(task)
         mask = np.ones(len(self._nodes), dtype=np.bool_) if fit.allowed is None else fit.allowed.copy()
         claims = self._claims_of(task)
         if claims is not None:
             mask &= claims.curable()
+        for check in self._fits.dynamic_checks(fit, task) if fit.dynamic else ():
+            if not check.resolvable:
+                mask &= check.passes if check.later is None else check.later
         if self._only is not None:
             mask &= self._only.mask
         for column, amount in fit.shape.request:
