@@ -75,6 +75,8 @@ class DaemonSettings:
     makers: MakerSettings | None = None
     listen: Listen = listening_sockets
     """Gives the sockets at its addresses."""
+    caller: Callable[[], Caller] = Caller
+    """Makes what calls services such as extenders."""
 
 
 class Daemon:
@@ -137,7 +139,7 @@ class Daemon:
         elsewhere = nobody if writes.shards is None else writes.shards.decided_by
         of_vcjobs = self.housekeeping.told_of_vcjob, self.housekeeping.uncreated_of_vcjob
         self.inspection = Inspection(base, self._standing, elsewhere, *of_vcjobs)
-        self.caller = Caller()
+        self.caller = settings.caller()
         self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.calm)
         self.work = work_of(options, base.clock, self.telemetry.worry)
         decide: Decide = decide_nothing

@@ -14,7 +14,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from socket import SHUT_RDWR
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 from urllib.parse import SplitResult, urlsplit
 
 from vsched.clock import monotonic
@@ -33,14 +33,23 @@ class Silent(Unavailable):
     """There was no answer, or not in time."""
 
 
-class Caller:
-    """Makes the calls of all cycles over one connection."""
+class Exchange(Protocol):
+    """What carries calls to services and answers back."""
 
-    def __init__(self, monotonic: Callable[[], float] = monotonic) -> None:
+    def post(self, url: str, body: bytes, seconds: float) -> bytes:
+        """POST JSON; the body of a successful answer within so many seconds. Raises Unavailable."""
+
+    def close(self) -> None:
+        """Nothing more is called; a call under way ends without an answer."""
+
+
+class Caller:
+    """Makes the calls of all cycles, bounds what they cost, and counts them."""
+
+    def __init__(self, monotonic: Callable[[], float] = monotonic, exchange: Exchange | None = None) -> None:
+        """The calls are HTTP over one connection, unless another exchange is given."""
         self._monotonic = monotonic
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="callout")
-        self._link: ServiceLink | None = None
-        self._abandoned: Future[bytes] | None = None
+        self._exchange: Exchange = exchange or HttpExchange(monotonic)
         self._failures = 0
         """Calls in a row without an answer."""
         self._rests_until = 0.0
@@ -59,11 +68,7 @@ class Caller:
 
     def close(self) -> None:
         """Close the connection; a call under way ends without an answer."""
-        link, self._link = self._link, None
-        if link is not None:
-            link.cut()
-            self._pool.submit(link.drop)
-        self._pool.shutdown(wait=False)
+        self._exchange.close()
 
     def cycle(self) -> CycleCalls:
         """The calls of one cycle."""
@@ -83,7 +88,7 @@ class Caller:
         """One call within so many seconds; raises Unavailable."""
         began = self._monotonic()
         try:
-            answer = self._exchange(f"{endpoint.url}/{verb}", body, seconds)
+            answer = self._exchange.post(f"{endpoint.url}/{verb}", body, seconds)
         except Unavailable as error:
             self.counts["failed"] += 1
             self.problem = str(error)
@@ -98,7 +103,52 @@ class Caller:
         self.problem = ""
         return answer
 
-    def _exchange(self, url: str, body: bytes, seconds: float) -> bytes:
+
+class CycleCalls:
+    """The calls of one cycle; a ``Callout``."""
+
+    def __init__(self, caller: Caller, monotonic: Callable[[], float]) -> None:
+        self._caller = caller
+        self._monotonic = monotonic
+        self._spent_seconds = 0.0
+        self._given_up = ""
+
+    def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
+        """One call within what the cycle has left; raises Unavailable."""
+        if not self._given_up and self._caller.rests:
+            self._given_up = words.SKIPPED
+        if not self._given_up and self._spent_seconds >= endpoint.cycle_seconds:
+            self._given_up = words.used_up(endpoint.cycle_seconds)
+        if self._given_up:
+            self._caller.counts["skipped"] += 1
+            raise Unavailable(f"{endpoint.url} {self._given_up}")
+        began = self._monotonic()
+        seconds = min(endpoint.timeout_seconds, endpoint.cycle_seconds - self._spent_seconds)
+        try:
+            return self._caller.make(endpoint, verb, body, seconds)
+        finally:
+            self._spent_seconds += self._monotonic() - began
+            if self._caller.worn_out:
+                self._given_up = words.TOO_OFTEN
+
+
+class HttpExchange:
+    """Calls over HTTP: each in a thread that is not waited for longer than it may take, all over one connection."""
+
+    def __init__(self, monotonic: Callable[[], float] = monotonic) -> None:
+        self._monotonic = monotonic
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="callout")
+        self._link: ServiceLink | None = None
+        self._abandoned: Future[bytes] | None = None
+
+    def close(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.cut()
+            self._pool.submit(link.drop)
+        self._pool.shutdown(wait=False)
+
+    def post(self, url: str, body: bytes, seconds: float) -> bytes:
         seconds = self._after_abandoned(url, seconds)
         address = urlsplit(url)
         target = f"{address.path}?{address.query}" if address.query else address.path
@@ -130,34 +180,6 @@ class Caller:
                 self._pool.submit(self._link.drop)
             self._link = ServiceLink(base)
         return self._link
-
-
-class CycleCalls:
-    """The calls of one cycle; a ``Callout``."""
-
-    def __init__(self, caller: Caller, monotonic: Callable[[], float]) -> None:
-        self._caller = caller
-        self._monotonic = monotonic
-        self._spent_seconds = 0.0
-        self._given_up = ""
-
-    def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
-        """One call within what the cycle has left; raises Unavailable."""
-        if not self._given_up and self._caller.rests:
-            self._given_up = words.SKIPPED
-        if not self._given_up and self._spent_seconds >= endpoint.cycle_seconds:
-            self._given_up = words.used_up(endpoint.cycle_seconds)
-        if self._given_up:
-            self._caller.counts["skipped"] += 1
-            raise Unavailable(f"{endpoint.url} {self._given_up}")
-        began = self._monotonic()
-        seconds = min(endpoint.timeout_seconds, endpoint.cycle_seconds - self._spent_seconds)
-        try:
-            return self._caller.make(endpoint, verb, body, seconds)
-        finally:
-            self._spent_seconds += self._monotonic() - began
-            if self._caller.worn_out:
-                self._given_up = words.TOO_OFTEN
 
 
 class ServiceLink:

@@ -189,8 +189,10 @@ def command(
         _refuse_others(bottle_words.WITH_VIRTUAL, VIRTUAL | BOTH)
         if seeds is not None:
             _refuse_others(bottle_words.WITH_SEEDS, (VIRTUAL | BOTH) - OF_ONE_SEED)
-        if policy is not None:
-            load_file(policy, registry())
+        wrong = BottleFaults() if faults is None else read_plan(faults, BottleFaults)
+        asks = policy is not None and load_file(policy, registry()).policy.calls_out()
+        if wrong.extender and not asks:
+            raise BadInput(bottle_words.NO_EXTENDER)
         found = BottleSettings(
             seed=seed,
             seconds=60.0 * minutes if hours is None else 3600.0 * hours,
@@ -206,7 +208,7 @@ def command(
             pods_per_minute=pods_per_minute,
             claims=claims,
             asked=asked,
-            faults=BottleFaults() if faults is None else read_plan(faults, BottleFaults),
+            faults=wrong,
         )
         if seeds is not None:
             _in_bottles(found, seeds, faults, as_json=as_json)

@@ -48,10 +48,9 @@ async def before(fault: Fault, call: ApiRequest, store: Store) -> None:
             raise denied(_INJECTED)
         case FaultKind.WEBHOOK_TIMEOUT:
             await asyncio.sleep(fault.delay_seconds)
-            text = f'failed calling webhook "{WEBHOOK}": failed to call webhook: context deadline exceeded'
-            raise internal(f"Internal error occurred: {text}", details={"causes": [{"message": text}]})
+            raise unanswered()
         case FaultKind.MUTATED:
-            call.body = _mutated(call)
+            call.body = mutated(call)
         case FaultKind.LIST_STALE:
             version = max(store.floor, store.revision - fault.versions_behind)
             call.query |= {"resourceVersion": str(version), "resourceVersionMatch": "Exact"}
@@ -62,7 +61,13 @@ def denied(why: str) -> Failure:
     return Failure(403, "Forbidden", f'admission webhook "{WEBHOOK}" denied the request: {why}')
 
 
-def _mutated(call: ApiRequest) -> bytes:
+def unanswered() -> Failure:
+    """The failure of a write whose admission webhook does not answer."""
+    text = f'failed calling webhook "{WEBHOOK}": failed to call webhook: context deadline exceeded'
+    return internal(f"Internal error occurred: {text}", details={"causes": [{"message": text}]})
+
+
+def mutated(call: ApiRequest) -> bytes:
     """The body of a write with a label and an annotation more; one that is no object, or no part of one, as it is."""
     try:
         body = orjson.loads(call.body)

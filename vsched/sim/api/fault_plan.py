@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -138,7 +138,7 @@ class FaultRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             return False
         if self.fault is FaultKind.LIST_STALE and call.query.get("resourceVersion") != "0":
             return False
-        return not self.resources or any(_is_resource(pattern, wanted) for pattern in self.resources)
+        return is_among(self.resources, wanted)
 
 
 class FaultPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -232,6 +232,11 @@ def _fault(rule: FaultRule, part: float) -> Fault:
         rule.retry_after_seconds,
         round(rule.versions * part) if rule.fault is FaultKind.LIST_STALE else 0,
     )
+
+
+def is_among(resources: Sequence[str], wanted: Attributes) -> bool:
+    """Whether a request is for one of these resources, named as in rules; an empty list stands for all."""
+    return not resources or any(_is_resource(pattern, wanted) for pattern in resources)
 
 
 def _is_resource(pattern: str, wanted: Attributes) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from vsched.clock import Clock
 from vsched.daemon.app import Daemon, DaemonSettings
+from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.observe.settings import AdvisorSettings, ObserveSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
@@ -15,6 +17,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.candidate import LeaseLost
 from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.extenders import BottleExtender, caller_of
 from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.processes import Process
 from vsched.lab.soak.outcomes import Violations
@@ -51,12 +54,14 @@ class BottleDaemon:
         process: Callable[[str], Process],
         violations: Violations,
         policy: Path | None = None,
+        extender: BottleExtender | None = None,
     ) -> None:
+        """``extender`` is the service that a plugin of the policy asks, wherever that says it is."""
         self.name = name
         self.agent = f"vsched/{name}"
         """How it calls itself to the API server."""
         self._url, self._options, self._policy = url, options, policy
-        self._new_process, self._violations = process, violations
+        self._new_process, self._violations, self._extender = process, violations, extender
         self.process: Process | None = None
         self.starts = 0
         self._killed: asyncio.Event = asyncio.Event()
@@ -91,7 +96,8 @@ class BottleDaemon:
         assert isinstance(loop, BottleLoop)
         async with ApiClient(Connection(self._url, agent=self.agent)) as client:
             policy = PolicyAsRead(self._policy, process)
-            settings = DaemonSettings(observing=OBSERVING, listen=loop.listening_sockets)
+            caller = Caller if self._extender is None else partial(caller_of, self._extender, process.monotonic)
+            settings = DaemonSettings(observing=OBSERVING, listen=loop.listening_sockets, caller=caller)
             await Daemon(self._options, client, registry(), clock=process, policy=policy, settings=settings).run()
 
     def _died(self, error: BaseException) -> None:

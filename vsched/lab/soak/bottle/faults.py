@@ -1,5 +1,5 @@
-"""What may go wrong in a bottle: requests that fail, as for the embedded cluster, and what happens to processes and to
-the cluster."""
+"""What may go wrong in a bottle: requests that fail, as for the embedded cluster, and what happens to processes, to the
+cluster, and to services of others that are asked."""
 
 from __future__ import annotations
 
@@ -63,6 +63,28 @@ class ClusterFaultKind(StrEnum):
     """A namespace of tenants is deleted, with all that is in it."""
 
 
+class WebhookFaultKind(StrEnum):
+    """What an admission webhook of others may do for a while."""
+
+    REFUSES = "refuses"
+    """It denies what daemons write about some objects."""
+    HANGS = "hangs"
+    """It does not answer about them: what daemons write is not done, and fails when the webhook's time is over."""
+    CHANGES = "changes"
+    """It adds a container to pods that are created, by whomever, and labels and annotations to what daemons write."""
+
+
+class ExtenderFaultKind(StrEnum):
+    """What the service of the extender plugin may do for a while."""
+
+    SILENT = "silent"
+    """Nobody listens there."""
+    LATE = "late"
+    """Answers come when nobody waits for them any more."""
+    WRONG = "wrong"
+    """Answers are errors, no JSON, of another form, or about nodes that do not exist; or it refuses everything."""
+
+
 class Occasional(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How often something happens."""
 
@@ -88,8 +110,34 @@ class ClusterFault(Occasional, frozen=True, forbid_unknown_fields=True, kw_only=
     """How old a backup is at most when it is restored."""
 
 
+Percent = Annotated[float, msgspec.Meta(gt=0, le=100)]
+
+
+class WebhookFault(Occasional, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One fault of admission webhooks."""
+
+    fault: WebhookFaultKind
+    percent: Percent = 50.0
+    """Of the objects: it does the same to each as long as it lasts, however often that is written."""
+    resources: tuple[str, ...] = ()
+    """As in rules: ``pods``, ``pods/binding``, ``*/status``; empty for all."""
+    timeout_seconds: Annotated[float, msgspec.Meta(ge=1, le=30)] = 10.0
+    """How long the API server waits for one that hangs."""
+
+
+class ExtenderFault(Occasional, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One fault of the service that the extender plugin asks."""
+
+    fault: ExtenderFaultKind
+    percent: Percent = 50.0
+    """Of the calls."""
+
+
 class BottleFaults(FaultPlan, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A file of faults: of requests, as for ``vsched cluster --faults``, of processes, and of the cluster."""
+    """A file of faults: of requests, as for ``vsched cluster --faults``, of processes, of the cluster, and of services
+    of others."""
 
     processes: Annotated[tuple[ProcessFault, ...], msgspec.Meta(max_length=RULES)] = ()
     cluster: Annotated[tuple[ClusterFault, ...], msgspec.Meta(max_length=RULES)] = ()
+    webhooks: Annotated[tuple[WebhookFault, ...], msgspec.Meta(max_length=RULES)] = ()
+    extender: Annotated[tuple[ExtenderFault, ...], msgspec.Meta(max_length=RULES)] = ()

@@ -22,6 +22,7 @@ from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.faults import SERVER
 from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.misfortunes.happening import Misfortunes
+from vsched.lab.soak.bottle.misfortunes.webhooks import DAEMONS
 from vsched.lab.soak.bottle.network import End
 from vsched.lab.soak.bottle.processes import Process, current
 from vsched.lab.soak.bottle.settings import BottleSettings
@@ -40,8 +41,6 @@ LINES_KEPT = 20_000
 """Lines of the log that are kept where not all of it is wanted."""
 PORT = 8080
 """Daemons answer at the ports after it."""
-DAEMONS = ("vsched/",)
-"""How the User-Agent of a daemon begins: requests of others do not fail."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -180,7 +179,7 @@ class Bottle:
 
     async def _main(self) -> None:
         settings, over = self._settings, asyncio.Event()
-        self.injector = injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=DAEMONS))
+        self.injector = injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=(DAEMONS,)))
         process = self._process(SERVER)
         self.misfortunes = misfortunes = Misfortunes(settings.faults, self._new_random(), process)
         misfortunes.on_fault.add(lambda kind, name: self._say("", f"{kind} {name}"))
@@ -204,6 +203,7 @@ class Bottle:
                 self._process,
                 self.violations,
                 settings.policy,
+                misfortunes.extender,
             )
             for number in range(1, settings.daemons + 1)
         ]

@@ -31,7 +31,7 @@ def shrunk(
 def _smaller(settings: BottleSettings) -> Iterator[BottleSettings]:
     """Settings that have a little less of something."""
     change, faults = msgspec.structs.replace, settings.faults
-    for name in ("processes", "cluster", "rules"):
+    for name in ("processes", "cluster", "webhooks", "extender", "rules"):
         rules = getattr(faults, name)
         for at in range(len(rules)):
             yield change(settings, faults=change(faults, **{name: (*rules[:at], *rules[at + 1 :])}))

@@ -26,6 +26,9 @@ STATUS_NOT_TRUE = "status not true"
 LEFT_OF_A_VCJOB = "left of a vcjob"
 NOT_AT_REST = "not at rest"
 NEVER = "what must never be"
+REFUSED_FOR_NOW = "not now"
+EXTENDER_AWAY, EXTENDER_LATE, EXTENDER_FAILS = "connection refused", "no answer in time", "answered 500"
+NO_EXTENDER = "--faults: extender: the policy asks none (expected --policy FILE with the plugin extender)"
 NOTHING_TO_SHRINK = "--shrink: no promise was broken in this run (expected a seed with which one is)"
 
 

@@ -1,4 +1,4 @@
-"""What stands before the API server of a bottle: it keeps requests of daemons waiting, and refuses bindings."""
+"""What stands before the API server of a bottle: requests wait, bindings are refused, webhooks are asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 import orjson
 
+from vsched.apimachinery.meta.api_errors import Failure
 from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.misfortunes.webhooks import Webhook
 from vsched.sim.api.fault_injection import Dropped, denied
 from vsched.sim.requests.request import ApiRequest
 
@@ -24,8 +26,10 @@ class BottleGate:
         """Whose requests wait: by User-Agent, and whether they read; set once they no longer do."""
         self._refused: Counter[str] = Counter()
         """Nodes that no pod may be bound to, and for how many reasons."""
+        self._webhooks: dict[Webhook, None] = {}
+        """Those that are there, in the order in which they came."""
         self.stopped: Counter[str] = Counter()
-        """How many requests it has not let through, by method."""
+        """How many requests it has not let through as they were, by method."""
 
     async def __call__(self, call: ApiRequest) -> None:
         """Raise Dropped or a Failure for a request that is not to be carried out."""
@@ -39,6 +43,13 @@ class BottleGate:
             if self._refused[node] > 0:
                 self.stopped[call.method] += 1
                 raise denied(words.node_refused(node))
+
+        for webhook in tuple(self._webhooks):
+            try:
+                self.stopped[call.method] += await webhook.review(call)
+            except Failure:
+                self.stopped[call.method] += 1
+                raise
 
     @contextmanager
     def closed(self, agent: str, *, reads: bool) -> Iterator[None]:
@@ -58,3 +69,12 @@ class BottleGate:
             yield
         finally:
             self._refused[node] -= 1
+
+    @contextmanager
+    def reviewed(self, webhook: Webhook) -> Iterator[None]:
+        """Meanwhile a webhook is asked about what is written."""
+        self._webhooks[webhook] = None
+        try:
+            yield
+        finally:
+            del self._webhooks[webhook]

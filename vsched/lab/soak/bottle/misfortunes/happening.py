@@ -10,6 +10,7 @@ from random import Random
 
 from vsched.handlers import Handlers
 from vsched.lab.soak.bottle.daemons import BottleDaemon
+from vsched.lab.soak.bottle.extenders import BottleExtender
 from vsched.lab.soak.bottle.faults import (
     SERVER,
     BottleFaults,
@@ -17,12 +18,14 @@ from vsched.lab.soak.bottle.faults import (
     Occasional,
     ProcessFault,
     ProcessFaultKind,
+    WebhookFault,
 )
 from vsched.lab.soak.bottle.misfortunes.gate import BottleGate
 from vsched.lab.soak.bottle.misfortunes.machines import FailingMachines
 from vsched.lab.soak.bottle.misfortunes.queues import EditedQueues
 from vsched.lab.soak.bottle.misfortunes.servers import Servers
 from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS, Tenants
+from vsched.lab.soak.bottle.misfortunes.webhooks import Webhook
 from vsched.lab.soak.bottle.network import Network
 from vsched.lab.soak.bottle.processes import Process
 from vsched.lab.soak.churn import NAMESPACES
@@ -47,18 +50,23 @@ class Misfortunes:
         self._gate = BottleGate()
         self.on_fault: Handlers[[str, str]] = Handlers()
         """Called with each fault, and what it happens to."""
+        self.extender = BottleExtender(random, self.on_fault)
+        """What the daemons ask, if their policy has an extender."""
 
     @property
     def gate(self) -> BottleGate | None:
         """What stands before the API server; None where nothing has to."""
         wanted = {rule.fault for rule in self._faults.processes} | {rule.fault for rule in self._faults.cluster}
-        return self._gate if wanted & NEED_A_GATE else None
+        return self._gate if wanted & NEED_A_GATE or self._faults.webhooks else None
 
     def begin(self, daemons: Sequence[BottleDaemon], network: Network) -> None:
-        """Have the faults of daemons happen from now on."""
+        """Have the faults of daemons, and of the service that they ask, happen from now on."""
         found = ProcessMisfortunes(daemons, network, self._gate, self._random, self.on_fault)
         loop = asyncio.get_running_loop()
         self._tasks += [loop.create_task(found.run(rule)) for rule in self._faults.processes]
+        for each in self._faults.extender:
+            failing = now_and_then(each, self._random, partial(self.extender.fail, each))
+            self._tasks.append(loop.create_task(failing))
 
     def begin_in(self, cluster: Cluster, outcomes: SoakOutcomes, list_again: Callable[[], None]) -> None:
         """Have the faults of the cluster happen from now on.
@@ -97,10 +105,18 @@ class Misfortunes:
             ClusterFaultKind.TENANT: tenants.act,
             ClusterFaultKind.NAMESPACE_ENDS: tenants.namespace_ends,
         }
+        for hook in self._faults.webhooks:
+            self._tasks.append(self._server.start(now_and_then(hook, self._random, partial(self._reviewed, hook))))
         for rule in self._faults.cluster:
             restores = partial(servers.restore, rule.back_seconds)
             what = restores if rule.fault is ClusterFaultKind.RESTORE else happen[rule.fault]
             self._tasks.append(self._server.start(now_and_then(rule, self._random, what)))
+
+    async def _reviewed(self, rule: WebhookFault, seconds: float) -> None:
+        """There is an admission webhook for so long."""
+        self.on_fault(f"webhook-{rule.fault}", ",".join(rule.resources) or "*")
+        with self._gate.reviewed(Webhook(rule, self._random.getrandbits(32))):
+            await asyncio.sleep(seconds)
 
     def end(self) -> None:
         """Nothing goes wrong from now on."""
