@@ -7,6 +7,9 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from errno import ENOSPC
+from pathlib import Path
+from typing import cast
 
 import pytest
 import structlog
@@ -14,7 +17,7 @@ import structlog
 from vsched import words
 from vsched.clock import FakeClock, SystemClock
 from vsched.errors import BadInput
-from vsched.log import configure, logger
+from vsched.log import configure, lines_lost, logger
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +40,36 @@ def test_json_lines_carry_event_level_name_time_and_fields() -> None:
     assert first.pop("timestamp").endswith("Z")
     assert first == {"event": "relisted", "level": "info", "logger": "vsched.kube", "kind": "pods", "objects": 3}
     assert (second["event"], second["level"], second["logger"]) == ("said so", "warning", "somebody")
+
+
+class OftenFull(io.StringIO):
+    """A disk that is full at times."""
+
+    is_full = False
+
+    def write(self, text: str, /) -> int:
+        if self.is_full:
+            raise OSError(ENOSPC, "No space left on device")
+        return super().write(text)
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_lines_for_which_there_is_no_room_are_told_once_there_is(form: str) -> None:
+    out = OftenFull()
+    configure("info", form, out)
+    for out.is_full in (False, True, True, False, False, True):
+        logger("x").info("said")
+    lines = out.getvalue().splitlines()
+    told = words.lines_lost(2, "No space left on device")
+    assert [told in line for line in lines] == [False, True, False, False]
+    assert lines_lost() == 3
+
+
+def test_a_file_system_without_room_is_no_error_for_whoever_logs() -> None:
+    with Path("/dev/full").open("wb", buffering=0) as file:
+        configure("info", "json", io.TextIOWrapper(cast("io.BufferedWriter", file), write_through=True))
+        logger("x").info("said")
+        assert lines_lost() == 1
 
 
 def test_an_exception_is_part_of_its_line() -> None:

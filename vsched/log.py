@@ -58,6 +58,47 @@ def configure(level: str = "info", format: str | LogFormat = LogFormat.CONSOLE, 
     _route_standard_logging(threshold, shape, target)
 
 
+class LogOutput(logging.StreamHandler[TextIO]):
+    """Lines to a stream. Those that it does not take are counted, and told in a line of their own once it takes lines
+    again: the disk behind it may be full for a while, or whoever reads them be gone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self.lost = 0
+        """How many lines could not be written."""
+        self._untold, self._why = 0, ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = self.format(record)
+        except Exception:
+            self.handleError(record)
+            return
+        try:
+            if self._untold:
+                self._write(self.format(self._told()))
+                self._untold = 0
+            self._write(line)
+        except (OSError, ValueError) as error:  # ValueError: the stream is closed
+            self.lost, self._untold = self.lost + 1, self._untold + 1
+            self._why = getattr(error, "strerror", None) or str(error)
+
+    def _write(self, line: str) -> None:
+        self.stream.write(line + self.terminator)
+        self.stream.flush()
+
+    def _told(self) -> logging.LogRecord:
+        said = words.lines_lost(self._untold, self._why)
+        return logging.makeLogRecord(
+            {"name": __name__, "levelno": logging.WARNING, "levelname": "WARNING", "msg": said}
+        )
+
+
+def lines_lost() -> int:
+    """How many lines of the log could not be written since it was set up."""
+    return sum(each.lost for each in logging.getLogger().handlers if isinstance(each, LogOutput))
+
+
 def logger(name: str) -> FilteringBoundLogger:
     """The logger of one room; call it with an event name and fields."""
     bound: FilteringBoundLogger = structlog.get_logger(name)
@@ -106,7 +147,7 @@ def _route_standard_logging(threshold: int, shape: LogFormat, target: TextIO) ->
         foreign_pre_chain=_shared(),
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderers(shape, target)],
     )
-    output = logging.StreamHandler(target)
+    output = LogOutput(target)
     output.setFormatter(formatter)
     root = logging.getLogger()
     for old in root.handlers[:]:

@@ -61,6 +61,10 @@ def no_format(name: str, known: str) -> str:
     return f"log format {name!r} does not exist: use one of {known}"
 
 
+def lines_lost(number: int, why: str) -> str:
+    return f"{number} log lines could not be written: {why}"
+
+
 # -- YAML --------------------------------------------------------------------------------------------------------------
 
 CANNOT_BE_PARSED = "cannot be parsed"

@@ -98,6 +98,11 @@ SENTENCES = [
         "kubeconfig config: client-key is missing: a client certificate and its key are needed together",
     ),
     (
+        auth.no_temporary_file("kubeconfig config", "No space left on device"),
+        "kubeconfig config: client-certificate: cannot be put into a temporary file, from which it has to be read: "
+        "No space left on device",
+    ),
+    (
         auth.certificate_does_not_fit("kubeconfig config", "it is cut off"),
         "kubeconfig config: client-certificate and client-key do not fit: it is cut off",
     ),

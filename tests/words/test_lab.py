@@ -71,6 +71,7 @@ SENTENCES = [
     (bottle.NOTHING_PLANNED, "nothing is planned any more: whoever waits would wait for ever"),
     (bottle.DAEMON_DIED, "daemon died"),
     (bottle.ERROR_IN_LOG, "error in a log"),
+    (bottle.LOST_IN_SILENCE, "log lines lost in silence"),
     (bottle.STEP_FAILED, "step failed"),
     (bottle.NOTHING_GOES_WRONG, "from now on nothing goes wrong"),
     (bottle.VCJOB_NOT_DONE, "vcjob never done"),

@@ -36,6 +36,10 @@ SENTENCES = [
     (record.not_written("a.gz", "No space left on device"), "a.gz: not written: No space left on device"),
     (words.no_level("loud", "debug, info"), "log level 'loud' does not exist: use one of debug, info"),
     (words.no_format("xml", "console, json"), "log format 'xml' does not exist: use one of console, json"),
+    (
+        words.lines_lost(12, "No space left on device"),
+        "12 log lines could not be written: No space left on device",
+    ),
     (words.CANNOT_BE_PARSED, "cannot be parsed"),
     (words.ALIASES_EXPAND, "its aliases expand to far more than it says"),
 ]

@@ -52,6 +52,7 @@ from vsched.daemon.words import states as states_words
 from vsched.daemon.words import tasks as words
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
+from vsched.log import lines_lost
 from vsched.model.memo import Memo, Mode
 from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.explanations import nobody
@@ -325,5 +326,6 @@ class Daemon:
             "vsched_foreign_bindings_total": {"": float(self.rivals.bindings)},
             "vsched_api_silent": {"": float(self.silence.lasts)},
             "vsched_vcjobs_left_alone": {"": float(bool(self.housekeeping.standing_back()))},
+            "vsched_log_lines_lost_total": {"": float(lines_lost())},
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }

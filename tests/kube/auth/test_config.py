@@ -249,6 +249,14 @@ SECURED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 }
 
 
+def test_a_certificate_needs_a_place_for_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = {"client-certificate-data": data64("client.pem"), "client-key-data": data64("client.key")}
+    file = write(tmp_path / "k", kubeconfig(HTTPS, user))
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null/here")
+    with pytest.raises(BadInput, match=re.escape(auth_words.no_temporary_file("", "Not a directory"))):
+        load_connection(file)
+
+
 @pytest.mark.parametrize(("cluster", "user", "problem"), SECURED.values(), ids=SECURED)
 async def test_tls(tmp_path: Path, cluster: dict[str, Any], user: dict[str, Any], problem: str) -> None:
     peers: list[Any] = []

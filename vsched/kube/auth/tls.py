@@ -64,13 +64,15 @@ def _show(where: str, context: ssl.SSLContext, material: Material) -> None:
         missing = "client-certificate" if certificate is None else "client-key"
         raise BadInput(words.half_a_certificate(where, missing))
     # The ssl module reads certificates from files only; this one is private to us and gone in a moment.
-    with tempfile.NamedTemporaryFile(prefix="vsched-", suffix=".pem") as file:
-        file.write(certificate.rstrip() + b"\n" + key)
-        file.flush()
-        try:
+    try:
+        with tempfile.NamedTemporaryFile(prefix="vsched-", suffix=".pem") as file:
+            file.write(certificate.rstrip() + b"\n" + key)
+            file.flush()
             context.load_cert_chain(file.name)
-        except (ssl.SSLError, ValueError) as error:
-            raise BadInput(words.certificate_does_not_fit(where, _why(error))) from error
+    except (ssl.SSLError, ValueError) as error:
+        raise BadInput(words.certificate_does_not_fit(where, _why(error))) from error
+    except OSError as error:  # a full disk, or no directory that can be written to
+        raise BadInput(words.no_temporary_file(where, error.strerror or str(error))) from error
 
 
 def _content(where: str, field: str, file: Path | None, data: str, below: tuple[str, ...] | None) -> bytes | None:

@@ -119,6 +119,10 @@ def half_a_certificate(where: str, missing: str) -> str:
     return f"{where}: {missing} is missing: a client certificate and its key are needed together"
 
 
+def no_temporary_file(where: str, why: str) -> str:
+    return f"{where}: client-certificate: cannot be put into a temporary file, from which it has to be read: {why}"
+
+
 def certificate_does_not_fit(where: str, why: str) -> str:
     return f"{where}: client-certificate and client-key do not fit: {why}"
 

@@ -55,6 +55,7 @@ MEANINGS: dict[str, str] = {
     "vsched_shadow_queue_share": "Share of what a queue deserves by the candidate policy that it holds.",
     "vsched_shadow_log_bytes": "Size of the log of findings.",
     "vsched_shadow_lost_findings_total": "Findings that had no room in the log.",
+    "vsched_log_lines_lost_total": "Log lines that could not be written.",
     "vsched_extender_calls_total": "Calls to the scheduler extender, by result.",
 }
 

@@ -17,6 +17,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.candidate import LeaseLost
 from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.disks import DaemonLog
 from vsched.lab.soak.bottle.extenders import BottleExtender, caller_of
 from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.processes import Process
@@ -62,6 +63,7 @@ class BottleDaemon:
         """How it calls itself to the API server."""
         self._url, self._options, self._policy = url, options, policy
         self._new_process, self._violations, self._extender = process, violations, extender
+        self.log = DaemonLog()
         self.process: Process | None = None
         self.starts = 0
         self._killed: asyncio.Event = asyncio.Event()

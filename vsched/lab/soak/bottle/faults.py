@@ -32,6 +32,8 @@ class ProcessFaultKind(StrEnum):
     """What it asks gets no answer for a while; what it writes does, and watches that are open go on."""
     NO_WRITES = "no-writes"
     """What it writes is not done and gets no answer for a while; what it asks does."""
+    FULL_DISK = "full-disk"
+    """The disk that its log goes to is full for a while."""
 
 
 class ClusterFaultKind(StrEnum):

@@ -157,7 +157,11 @@ class Bottle:
         if self._is_over or (process is not None and not process.alive):
             raise structlog.DropEvent
         event, name = str(record.pop("event", "")), "" if process is None else process.name
-        self._say(name, f"{level}: {event} " + " ".join(f"{key}={value}" for key, value in record.items()))
+        text = f"{level}: {event} " + " ".join(f"{key}={value}" for key, value in record.items())
+        self._say(name, text)
+        for daemon in self.daemons:
+            if daemon.process is process and process is not None and not daemon.log.say(text):
+                self.violations.add(words.LOST_IN_SILENCE, f"{name}: {event}")
         if level in ("error", "critical") or "exc_info" in record:
             self.violations.add(words.ERROR_IN_LOG, f"{name}: {event}")
         elif level == "warning":

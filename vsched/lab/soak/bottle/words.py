@@ -7,6 +7,7 @@ from collections.abc import Iterable
 NOTHING_PLANNED = "nothing is planned any more: whoever waits would wait for ever"
 DAEMON_DIED = "daemon died"
 ERROR_IN_LOG = "error in a log"
+LOST_IN_SILENCE = "log lines lost in silence"
 STEP_FAILED = "step failed"
 NOTHING_GOES_WRONG = "from now on nothing goes wrong"
 SEED = "seed"

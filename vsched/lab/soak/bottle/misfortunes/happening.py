@@ -176,6 +176,9 @@ class ProcessMisfortunes:
             case ProcessFaultKind.NO_READS | ProcessFaultKind.NO_WRITES:
                 with self._gate.closed(daemon.agent, reads=rule.fault is ProcessFaultKind.NO_READS):
                     await asyncio.sleep(seconds)
+            case ProcessFaultKind.FULL_DISK:
+                with daemon.log.full():
+                    await asyncio.sleep(seconds)
             case ProcessFaultKind.SKEW:
                 process.skew_seconds = self._random.uniform(-rule.skew_seconds, rule.skew_seconds)
                 try:
