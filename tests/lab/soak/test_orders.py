@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -34,6 +35,7 @@ from vsched.lab.soak.bottle.processes import Process
 from vsched.lab.soak.bottle.scene import SceneRun
 from vsched.lab.soak.bottle.scenes import SCENES
 
+GUIDE = Path("vsched/lab/README.md")
 SAMPLE = 5
 """Orders of each scene in a run of the suite, others in each."""
 
@@ -137,6 +139,17 @@ def test_an_order_is_written_as_it_is_read() -> None:
 # -- scenes
 
 
+def orders_told() -> dict[str, int]:
+    """How many orders each scene has, as the guide says."""
+    section = GUIDE.read_text(encoding="utf-8").partition("### All orders of small scenes")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (\d+) \|$", section, re.MULTILINE)
+    return {scene: int(orders) for scene, orders in rows}
+
+
+def test_the_guide_has_a_row_for_each_scene() -> None:
+    assert list(orders_told()) == list(SCENES)
+
+
 @pytest.mark.parametrize("scene", SCENES)
 def test_nothing_goes_wrong_in_other_orders_and_in_the_usual_one_nobody_is_warned(scene: str) -> None:
     (seed,) = seeds(1, f"orders of {scene}")
@@ -147,6 +160,10 @@ def test_nothing_goes_wrong_in_other_orders_and_in_the_usual_one_nobody_is_warne
 
     for order, done in islice(wander(run, 3, Random(seed)), SAMPLE):
         assert done.violations.first == {}, words.order_command(scene, as_text(order))
+    found = ran[()].alternatives
+    assert 1 + len(found) == pytest.approx(orders_told()[scene], rel=0.1), "as the guide says"
+    assert any(each.what == "kill" for each in found) is (scene != "shards")
+    assert any(each.what == "stop" for each in found) is (scene == "handover")
     usual = ran[()].to_dict()
     assert usual == run_scene(scene).to_dict()
     assert (usual["told"], usual["warnings"]) == ({}, {})

@@ -97,8 +97,8 @@ class Scene(ABC):
     daemons: ClassVar[int] = 1
     policy: ClassVar[str] = ""
     """The text of the policy; empty for the built-in one."""
-    strokes: ClassVar[tuple[str, ...]] = ()
-    """What may happen to a daemon, once a run."""
+    strokes: ClassVar[tuple[str, ...]] = (KILL,)
+    """What may happen to a daemon before any of its writes, once a run."""
     late_seconds: ClassVar[float] = 1.5
     with_leases: ClassVar[bool] = False
     """Whether the order of what is said about Leases matters."""

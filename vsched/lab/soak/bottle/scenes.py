@@ -91,10 +91,9 @@ HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata
 
 
 class ClaimsScene(Scene):
-    """A gang of two with claims comes, runs and goes, and the daemon is killed at any point."""
+    """A gang of two with claims comes, runs and goes."""
 
     name: ClassVar[str] = "claims"
-    strokes: ClassVar[tuple[str, ...]] = (KILL,)
 
     def nodes(self) -> Sequence[Obj]:
         return [node("n1", 2), node("n2", 2)]
@@ -283,6 +282,7 @@ class ShardsScene(Scene):
 
     name: ClassVar[str] = "shards"
     daemons: ClassVar[int] = 2
+    strokes: ClassVar[tuple[str, ...]] = ()
     late_seconds: ClassVar[float] = 0.4
 
     def options(self) -> Options:
