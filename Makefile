@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bottle words reference check lint fix bench wheels binary image binary-test install clean
+.PHONY: help demo test bottle bottle-mutations words reference check lint fix bench wheels binary image binary-test install clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -37,6 +37,9 @@ test: $(COMPILED) ## all tests
 bottle: $(STAMP) ## daemons and a cluster on virtual time from SEEDS=20 seeds, with all that may go wrong
 	@$(BIN)/vsched soak --virtual --seeds $(or $(SEEDS),20) --seed $(or $(SEED),1) --minutes 1 --daemons 2 --nodes 8 \
 		--pods-per-minute 60 --faults config/bottle.yaml $(ARGS)
+
+bottle-mutations: $(STAMP) ## small wrong changes to the daemon, and how many bottles it takes to find each
+	@$(BIN)/python -m tests.support.mutations $(ARGS)
 
 words: $(STAMP) ## all sentences for people, with their places (ARGS: those that match)
 	@$(BIN)/python -m tests.support.sentences $(ARGS)

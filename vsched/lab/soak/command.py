@@ -75,7 +75,7 @@ ALL = "all"
 BOTH = frozenset({"minutes", "nodes", "pods_per_minute", "seed", "faults", "daemons", "shards", "claims", "asked"})
 REAL = frozenset({"kill_every", "kills", "signal_name", "lease_seconds", "keep"})
 OF_ONE_SEED = frozenset({"until", "trace", "shrink"})
-VIRTUAL = OF_ONE_SEED | {"virtual", "hours", "seeds", "verify", "policy", "more_nodes", "arbitrate"}
+VIRTUAL = OF_ONE_SEED | {"virtual", "hours", "seeds", "verify", "policy", "more_nodes", "arbitrate", "namesakes"}
 """The flags of each way to run."""
 FULLEST = 0.85
 """The part of the cluster that the work may use on average, so that there is always room."""
@@ -136,6 +136,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 @click.option("--policy", type=click.Path(path_type=Path), help="With --virtual: the policy file of the daemons.")
 @click.option("--more-nodes", type=click.IntRange(0, 5_000), default=0, help="With --virtual: so many may be added.")
 @click.option("--arbitrate", is_flag=True, help="With --virtual: the daemons arbitrate among namespaces, too.")
+@click.option("--namesakes", is_flag=True, help="With --virtual: gangs whose names are used again at once, too.")
 @click.option("--seeds", type=click.IntRange(1, 1_000_000), help="With --virtual: run so many, from --seed on.")
 @click.option("--verify", type=SHARE, default="100%", help="With --virtual: the share of sessions that are checked.")
 @click.option("--orders", type=click.Choice((*SCENES, ALL)), help="Run a scene in all orders of what happens in it.")
@@ -167,6 +168,7 @@ def command(
     policy: Path | None,
     more_nodes: int,
     arbitrate: bool,
+    namesakes: bool,
     seeds: int | None,
     verify: float,
     orders: str | None,
@@ -201,6 +203,7 @@ def command(
             nodes=nodes,
             more_nodes=more_nodes,
             arbitrate=arbitrate,
+            namesakes=namesakes,
             daemons=daemons or min(2, shards),
             shards=shards,
             policy=policy,

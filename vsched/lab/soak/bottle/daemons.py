@@ -64,6 +64,7 @@ class BottleDaemon:
         self._url, self._options, self._policy = url, options, policy
         self._new_process, self._violations, self._extender = process, violations, extender
         self.log = DaemonLog()
+        self.daemon: Daemon | None = None
         self.process: Process | None = None
         self.starts = 0
         self._killed: asyncio.Event = asyncio.Event()
@@ -100,7 +101,8 @@ class BottleDaemon:
             policy = PolicyAsRead(self._policy, process)
             caller = Caller if self._extender is None else partial(caller_of, self._extender, process.monotonic)
             settings = DaemonSettings(observing=OBSERVING, listen=loop.listening_sockets, caller=caller)
-            await Daemon(self._options, client, registry(), clock=process, policy=policy, settings=settings).run()
+            self.daemon = Daemon(self._options, client, registry(), clock=process, policy=policy, settings=settings)
+            await self.daemon.run()
 
     def _died(self, error: BaseException) -> None:
         found = first_error(error) if isinstance(error, BaseExceptionGroup) else error

@@ -17,6 +17,7 @@ import structlog
 
 from vsched.apimachinery.manifests.node_pools import pool_of
 from vsched.daemon.options import Options
+from vsched.daemon.words.log import RIVAL
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.faults import SERVER
@@ -166,6 +167,8 @@ class Bottle:
             self.violations.add(words.ERROR_IN_LOG, f"{name}: {event}")
         elif level == "warning":
             self.warned[event] += 1
+            if event == RIVAL:
+                self.violations.add(words.BOUND_BY_ANOTHER, f"{name}: {record}")
             if "rule" in record:
                 self.violations.add(str(record["rule"]), f"{name}: {record.get('says')}")
         raise structlog.DropEvent

@@ -69,7 +69,6 @@ class SceneDaemon(BottleDaemon):
     """A daemon with the policy of a scene."""
 
     policy = ""
-    daemon: Daemon | None = None
     _ready: Process | None = None
 
     async def _run(self, process: Process) -> None:

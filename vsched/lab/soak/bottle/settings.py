@@ -32,6 +32,8 @@ class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
     pods_per_minute: float = 60.0
     claims: bool = False
     """Every pod has a volume and a device."""
+    namesakes: bool = False
+    """There are also gangs whose names are used again at once."""
     arbitrate: bool = False
     """The daemons arbitrate among the namespaces, too."""
     asked: bool = False

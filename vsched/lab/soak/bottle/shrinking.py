@@ -35,7 +35,7 @@ def _smaller(settings: BottleSettings) -> Iterator[BottleSettings]:
         rules = getattr(faults, name)
         for at in range(len(rules)):
             yield change(settings, faults=change(faults, **{name: (*rules[:at], *rules[at + 1 :])}))
-    for flag in ("arbitrate", "claims", "asked"):
+    for flag in ("arbitrate", "claims", "asked", "namesakes"):
         if getattr(settings, flag):
             yield change(settings, **{flag: False})
     if settings.more_nodes:

@@ -18,13 +18,17 @@ from vsched.lab.sender import Obj
 from vsched.lab.soak import claims
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
+from vsched.lab.soak.bottle.mirrors import untrue_mirror
 from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS
+from vsched.lab.soak.bottle.namesakes import NAMESPACE as NAMESAKES
+from vsched.lab.soak.bottle.namesakes import Namesakes
 from vsched.lab.soak.bottle.patience import PatientSender
 from vsched.lab.soak.bottle.settings import BottleSettings
 from vsched.lab.soak.bottle.statuses import untrue_groups, untrue_queues
 from vsched.lab.soak.bottle.vcjobs import NAMESPACE as VCJOBS
 from vsched.lab.soak.bottle.vcjobs import VcjobUsers
 from vsched.lab.soak.churn import NAMESPACES, QUEUES, Rate, SoakUsers
+from vsched.lab.soak.claims import key_of
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.lab.soak.readers import Reader
 from vsched.lab.soak.run import NODE_CPUS
@@ -52,6 +56,9 @@ class BottleUsers:
         self._settings, self._cluster, self._violations = settings, cluster, violations
         self.outcomes = SoakOutcomes(NODE_CPUS, violations)
         self._vcjobs = VcjobUsers(cluster.client, random, 60.0 * PODS_PER_VCJOB / settings.pods_per_minute)
+        self._daemons = daemons
+        self._known_refused: set[str] = set()
+        self._namesakes = Namesakes(cluster.client, random)
         self._reader = Reader(daemons, settings.seed) if settings.asked else None
 
     async def run(self, begin: Callable[[SoakOutcomes, Callable[[], None]], None], end: Callable[[], None]) -> None:
@@ -69,6 +76,7 @@ class BottleUsers:
             _meanwhile(stack, reflector.run())
             await churn.settle_in()
             self._vcjobs.settle_in()
+            self._namesakes.settle_in()
             if settings.arbitrate:
                 self._cluster.apply([*_consumers()])
             if settings.claims:
@@ -79,7 +87,8 @@ class BottleUsers:
             _meanwhile(stack, self._vcjobs.delete_done())
             _meanwhile(stack, self._look())
             over = asyncio.Event()
-            working = [asyncio.ensure_future(work.run(over)) for work in (churn, self._vcjobs)]
+            users = (churn, self._vcjobs, *((self._namesakes,) if settings.namesakes else ()))
+            working = [asyncio.ensure_future(work.run(over)) for work in users]
             await asyncio.sleep(settings.seconds)
             over.set()
             for work in working:
@@ -88,7 +97,7 @@ class BottleUsers:
             _meanwhile(stack, churn.delete_done())
             await self._settled()
             outcomes.judge(SETTLE_LOOKS * LOOK_SECONDS)
-            for promise, what in self._vcjobs.unsettled():
+            for promise, what in (*self._vcjobs.unsettled(), *self._namesakes.unsettled()):
                 self._violations.add(promise, what)
             churn.judge(self._violations)
             await self._violations.settle(self._untrue)
@@ -99,23 +108,40 @@ class BottleUsers:
         """Look after what must not last, until cancelled."""
         while True:
             self.outcomes.look(monotonic())
+            if not self._settings.faults.cluster:  # else kubelets refuse pods at random, or servers are restored
+                self._refused()
             await asyncio.sleep(LOOK_SECONDS)
+
+    def _refused(self) -> None:
+        """Note pods that their kubelets refused, as too many were bound."""
+        for pod in self._cluster.client.list("pods"):
+            reason, uid = pod.get("status", {}).get("reason", ""), pod["metadata"]["uid"]
+            if reason.startswith("OutOf") and uid not in self._known_refused:
+                self._known_refused.add(uid)
+                self._violations.add(words.KUBELET_REFUSES, words.kubelet_says(key_of(pod), reason))
 
     async def _untrue(self) -> list[tuple[str, str]]:
         """The statuses that are not true now."""
         client = self._cluster.client
         pods, groups = (
-            [one for namespace in (*NAMESPACES, VCJOBS) for one in client.list(each, namespace)]
+            [one for namespace in (*NAMESPACES, VCJOBS, NAMESAKES) for one in client.list(each, namespace)]
             for each in ("pods", PODGROUPS)
         )
         queues = client.list("scheduling.volcano.sh/queues")
         told = (*untrue_groups(pods, groups), *untrue_queues(pods, groups, queues, QUEUES))
-        return [(words.STATUS_NOT_TRUE, each) for each in told]
+        nodes, everybody = [each["metadata"]["name"] for each in client.list("nodes")], client.list("pods")
+        running = [each.daemon.mirror for each in self._daemons if each.process is not None and each.daemon is not None]
+        mirrored = [each for mirror in running for each in untrue_mirror(mirror, everybody, nodes)]
+        return [
+            *((words.STATUS_NOT_TRUE, each) for each in told),
+            *((words.MIRROR_NOT_TRUE, each) for each in mirrored),
+        ]
 
     async def _settled(self) -> None:
         """Wait until nothing waits, so long at most."""
         for _ in range(SETTLE_LOOKS):
-            if not (self.outcomes.never_bound() or self.outcomes.partial() or any(self._vcjobs.unsettled())):
+            waiting = any(self._vcjobs.unsettled()) or any(self._namesakes.unsettled())
+            if not (self.outcomes.never_bound() or self.outcomes.partial() or waiting):
                 return
             await asyncio.sleep(LOOK_SECONDS)
 

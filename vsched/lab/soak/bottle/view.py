@@ -69,6 +69,7 @@ def command_of(settings: BottleSettings, faults: Path | None, until: float) -> s
     more += " --arbitrate" if settings.arbitrate else ""
     more += " --claims" if settings.claims else ""
     more += " --ask" if settings.asked else ""
+    more += " --namesakes" if settings.namesakes else ""
     more += "" if settings.policy is None else f" --policy {settings.policy}"
     return words.command(*numbers, more if faults is None else f"{more} --faults {faults}", until)
 

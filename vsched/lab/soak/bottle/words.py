@@ -7,6 +7,7 @@ from collections.abc import Iterable
 NOTHING_PLANNED = "nothing is planned any more: whoever waits would wait for ever"
 DAEMON_DIED = "daemon died"
 ERROR_IN_LOG = "error in a log"
+BOUND_BY_ANOTHER = "pod bound that nobody decided on"
 LOST_IN_SILENCE = "log lines lost in silence"
 STEP_FAILED = "step failed"
 NOTHING_GOES_WRONG = "from now on nothing goes wrong"
@@ -23,6 +24,7 @@ SEEDS_COLUMNS = ("seed", "virtual minutes", "pods bound", "starts", "broken")
 WITH_SEEDS = "with --seeds"
 VCJOB_NOT_DONE = "vcjob never done"
 RETRIED_TOO_OFTEN = "vcjob restarted too often"
+MIRROR_NOT_TRUE, KUBELET_REFUSES = "mirror not true", "refused by a kubelet"
 STATUS_NOT_TRUE = "status not true"
 LEFT_OF_A_VCJOB = "left of a vcjob"
 NOT_AT_REST = "not at rest"
@@ -89,6 +91,21 @@ def retried(job: str, times: int) -> str:
 def says(group: str, phase: object, placed: int, minimum: int) -> str:
     """The status of a PodGroup is not true."""
     return f"PodGroup {group} is {phase}, with {placed} of at least {minimum} pods placed"
+
+
+def mirrored(pod: str, mirrored: str, node: str) -> str:
+    """A mirror that is not true."""
+    return f"{pod} is on {node or 'no node'}, a daemon has it on {mirrored or 'no node'}"
+
+
+def still_assumed(pod: str) -> str:
+    """A decision that was carried out, or never will be."""
+    return f"a daemon still waits for what it decided for {pod}"
+
+
+def kubelet_says(pod: str, reason: str) -> str:
+    """A kubelet that refuses what it was given."""
+    return f"the kubelet refused {pod}: {reason}"
 
 
 def bad_order(part: str) -> str:

@@ -1,0 +1,259 @@
+"""Small wrong changes to the daemon, and how many bottles it takes until a promise of the bottle tells.
+
+``make bottle-mutations`` runs all of them, each in a process of its own, and prints a table as the guide has it
+(``vsched/lab/README.md``); with names, those alone.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import orjson
+import pytest
+
+from vsched.daemon.parts.outcomes import Outcomes
+from vsched.lab.soak.bottle.faults import BottleFaults, ProcessFault, ProcessFaultKind
+from vsched.lab.soak.bottle.run import Bottle
+from vsched.lab.soak.bottle.settings import BottleSettings
+from vsched.mirror.assumptions import Assumptions
+from vsched.mirror.intake import ObjectIntake
+from vsched.mirror.state.resource_versions import SeenVersions
+from vsched.sim.api.fault_plan import FaultKind, FaultRule
+from vsched.writes import bindings, evictions
+from vsched.writes.bind_backoff import BindBackoff
+from vsched.writes.eviction_backoff import EvictionBackoff
+from vsched.writes.writer import Write, Writer
+
+MOST_SEEDS = 3
+"""Bottles that are tried for a mutation."""
+MOST_SECONDS = 240.0
+"""By the clock, for all bottles of a mutation: one that never comes to an end is found, too."""
+LOOKS = 24
+"""How often it is looked, each time, whether all is settled: faults that heal later than that count as found."""
+NEVER_ENDS, ENDS_EARLY = "does not end", "ends with an error"
+SENT_LATE = ("pods/binding", "pods/eviction")
+"""So that names are used again while a decision is on its way."""
+FAULTS = BottleFaults(
+    rules=(
+        FaultRule(fault=FaultKind.ERROR, percent=3),
+        FaultRule(fault=FaultKind.CONFLICT, percent=3),
+        FaultRule(fault=FaultKind.DROP_AFTER, percent=3),
+        FaultRule(fault=FaultKind.DENIED, percent=2),
+        FaultRule(fault=FaultKind.SLOW, percent=30, resources=SENT_LATE, delay_ms=800.0),
+        FaultRule(fault=FaultKind.WATCH_CUT, percent=5, delay_ms=8000.0),
+        FaultRule(fault=FaultKind.WATCH_EXPIRED, percent=5, delay_ms=8000.0),
+        FaultRule(fault=FaultKind.WATCH_REPEATS, percent=10),
+        FaultRule(fault=FaultKind.WATCH_LATE, percent=10, delay_ms=1000.0),
+    ),
+    processes=(
+        ProcessFault(fault=ProcessFaultKind.KILL, every_seconds=12.0),
+        ProcessFault(fault=ProcessFaultKind.PAUSE, every_seconds=12.0, lasts_seconds=30.0),
+    ),
+)
+CROWDED = BottleSettings(
+    seconds=18.0,
+    nodes=3,
+    daemons=1,
+    pods_per_minute=150.0,
+    claims=True,
+    namesakes=True,
+    policy=Path("config/policies/taking-back.yaml"),
+    faults=FAULTS,
+)
+"""Few nodes, much work, and names that are used again."""
+
+Changed = Callable[[Any], Any]
+"""What takes the place of a function or a property, made of what it was."""
+
+
+class Mutation(NamedTuple):
+    """Places that are changed."""
+
+    changes: Sequence[tuple[Any, str, Changed]]
+
+
+def always(value: object) -> Changed:
+    """The same answer to everything."""
+    return lambda before: lambda *_, **__: value
+
+
+def nothing_done(before: Any) -> Any:
+    """An asynchronous function that does nothing."""
+
+    async def nothing(*_: object, **__: object) -> None:
+        return None
+
+    return nothing
+
+
+def without(*path: str) -> Changed:
+    """A function that makes a write, without a field of its body."""
+
+    def changed(before: Any) -> Any:
+        def made(*args: Any) -> Write:
+            write: Write = before(*args)
+            body = orjson.loads(write.body)
+            inner = body
+            for name in path[:-1]:
+                inner = inner[name]
+            inner.pop(path[-1], None)
+            return write._replace(body=orjson.dumps(body))
+
+        return made
+
+    return changed
+
+
+def every_fifth_lost(before: Any) -> Any:
+    count = iter(range(1 << 30))
+    return lambda self, item: None if next(count) % 5 == 4 else before(self, item)
+
+
+def sent_once(before: Any) -> Any:
+    async def send(self: Any, write: Any, *_: object, **__: object) -> Any:
+        return await self._once(write)
+
+    return send
+
+
+def admits_all(before: Any) -> Any:
+    def admit(self: Any, key: str, version: int) -> bool:
+        before(self, key, version)
+        self._versions[key] = version
+        return True
+
+    return admit
+
+
+def deletes_all(before: Any) -> Any:
+    def delete(self: Any, key: str, version: int) -> bool:
+        before(self, key, version)
+        self._versions.pop(key, None)
+        return True
+
+    return delete
+
+
+def keeps_what_is_gone(before: Any) -> Any:
+    def finish(self: Any) -> Iterator[str]:
+        list(before(self))
+        return iter(())
+
+    return finish
+
+
+def deaf_to_deletions(kind: str) -> Changed:
+    return lambda before: lambda self, of, key: False if of == kind else before(self, of, key)
+
+
+def refused_is_bound(before: Any) -> Any:
+    def binding(self: Any, outcome: Any) -> None:
+        if outcome.verdict is bindings.BindOutcome.REFUSED:
+            outcome = msgspec.structs.replace(outcome, verdict=bindings.BindOutcome.BOUND)
+        before(self, outcome)
+
+    return binding
+
+
+def nodes_swapped(before: Any) -> Any:
+    """Every tenth binding goes to the first node."""
+    count = iter(range(1 << 30))
+
+    def made(bind: Any) -> Write:
+        write: Write = before(bind)
+        if next(count) % 10:
+            return write
+        body = orjson.loads(write.body)
+        body["target"]["name"] = "node-0"
+        return write._replace(body=orjson.dumps(body))
+
+    return made
+
+
+MUTATIONS = {
+    "bindings carry no uid": Mutation([(bindings, "binding_write", without("metadata", "uid"))]),
+    "evictions carry no uid": Mutation(
+        [
+            (evictions, "eviction_write", without("deleteOptions")),
+            (evictions, "deletion_write", without("preconditions")),
+        ]
+    ),
+    "every tenth binding goes to another node": Mutation([(bindings, "binding_write", nodes_swapped)]),
+    "every fifth binding is lost": Mutation([(bindings.Dispatcher, "_submit", every_fifth_lost)]),
+    "every fifth eviction is lost": Mutation([(evictions.Evictor, "_submit", every_fifth_lost)]),
+    "nothing is sent again": Mutation([(Writer, "send", sent_once)]),
+    "evictions are not carried out": Mutation([(evictions.Evictor, "_evict", nothing_done)]),
+    "a refused binding counts as bound": Mutation([(Outcomes, "binding", refused_is_bound)]),
+    "a refused binding is kept as assumed": Mutation([(BindBackoff, "failed", always(None))]),
+    "a placement that failed twice is never given up": Mutation([(BindBackoff, "_write", nothing_done)]),
+    "an answer that was lost counts as no": Mutation([(bindings, "is_doubtful", always(False))]),
+    "an assumption never ends": Mutation([(Assumptions, "forget", always(False))]),
+    "a refused eviction is kept as assumed": Mutation([(EvictionBackoff, "refused", always(None))]),
+    "an eviction without an answer is kept as assumed": Mutation([(EvictionBackoff, "doubted", always(None))]),
+    "late events count": Mutation([(SeenVersions, "admit", admits_all)]),
+    "late deletions count": Mutation([(SeenVersions, "delete", deletes_all)]),
+    "what a list lacks is kept": Mutation([(SeenVersions, "finish", keeps_what_is_gone)]),
+    "what a list has changed is passed over": Mutation([(SeenVersions, "list", always(False))]),
+    "deleted pods are kept": Mutation([(ObjectIntake, "_delete", deaf_to_deletions("Pod"))]),
+    "deleted PodGroups are kept": Mutation([(ObjectIntake, "_delete", deaf_to_deletions("PodGroup"))]),
+}
+
+
+NOTHING = Mutation(())
+
+
+@contextmanager
+def changed(mutation: Mutation) -> Iterator[None]:
+    """Meanwhile this process has a mutation, and is less patient."""
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name, made in mutation.changes:
+            patch.setattr(owner, name, made(getattr(owner, name)))
+        for patience in ("vsched.lab.soak.outcomes.LOOKS", "vsched.lab.soak.bottle.users.SETTLE_LOOKS"):
+            patch.setattr(patience, LOOKS)
+        yield
+
+
+def broken_by(seed: int) -> Sequence[str]:
+    """The promises that a crowded bottle breaks, the first one first."""
+    bottle = Bottle(msgspec.structs.replace(CROWDED, seed=seed))
+    return list(bottle.run()["violations"])
+
+
+def found(name: str, seeds: int = MOST_SEEDS) -> tuple[int, str]:
+    """After how many seeds a mutation is found, and by which promise, in this process; 0 where it is not."""
+    with changed(MUTATIONS[name]):
+        for seed in range(1, seeds + 1):
+            if broken := broken_by(seed):
+                return seed, broken[0]
+    return 0, ""
+
+
+def _row(name: str) -> str:
+    command = [sys.executable, "-m", "tests.support.mutations", "--one", name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
+        said = done.stdout.strip() or f"1 {ENDS_EARLY}: {done.stderr.strip().splitlines()[-1]}"
+        seeds, _, promise = said.partition(" ")
+    except subprocess.TimeoutExpired:
+        seeds, promise = "1", NEVER_ENDS
+    return f"| {name} | {seeds if seeds != '0' else '-'} | {promise} |"
+
+
+def main(arguments: Sequence[str]) -> None:
+    if arguments[:1] == ["--one"]:
+        print(*found(arguments[1]))
+        return
+    with ThreadPoolExecutor(2) as pool:
+        for row in pool.map(_row, arguments or MUTATIONS):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
