@@ -58,6 +58,7 @@ FIRES: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
     "VschedNoLeader": ({LEADS % "a": "1 0x20", LEADS % "b": "0x20"}, "4m", {}),
     "VschedLeaderChanges": ({f"vsched_leader_transitions_total{{{SERIES}}}": "0+1x60"}, "25m", {}),
     "VschedPolicyRefused": ({f'vsched_policy_reloads_total{{{SERIES},result="failure"}}': "0x5 1x20"}, "8m", {}),
+    "VschedRolloutTakenBack": ({f'vsched_rollout_taken_back{{{SERIES},name=""}}': "0x5 1x20"}, "5m", {}),
     "VschedMirrorOld": ({f"vsched_mirror_age_seconds{{{SERIES}}}": "300x40"}, "10m", {}),
     "VschedUselessEvictions": (
         {f'vsched_useless_evictions_total{{{SERIES},action="reclaim"}}': "0x5 1x40"},

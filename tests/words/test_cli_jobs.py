@@ -6,6 +6,7 @@ from vsched.cli.explain import words as explain
 from vsched.cli.job import words as jobs
 from vsched.cli.queue import words as queues
 from vsched.cli.replay import words as replay
+from vsched.cli.rollout import words as rollouts
 
 SENTENCES = [
     # cli/explain/words
@@ -77,6 +78,30 @@ SENTENCES = [
     (jobs.explain_shows_more("team/train"), "\nvsched explain team/train shows more"),
     (jobs.position(2, 5, 3, 8), "2 of 5 in its queue, 3 of 8 in all"),
     (jobs.WOULD_START_WITH, "would start with "),
+    # cli/rollout/words
+    (rollouts.place_expected("policy"), "'policy' (expected NAMESPACE/NAME of the policy's ConfigMap)"),
+    (rollouts.not_found("a/b"), "configmap a/b: not found"),
+    (rollouts.no_rollout("a/b"), "configmap a/b: no key rollout: no rollout is under way"),
+    (
+        rollouts.not_begun("a/b"),
+        "configmap a/b: no daemon has begun this rollout (vsched run --scheduler-configmap a/b)",
+    ),
+    (
+        rollouts.has_ended("a/b", "TakenBack", "promote"),
+        "configmap a/b: the rollout is TakenBack: promote changes nothing (edit the rollout to begin anew)",
+    ),
+    (
+        rollouts.asked("a/b", "promote"),
+        "configmap a/b: asked for promote; vsched rollout status a/b says when it is done",
+    ),
+    (rollouts.in_force("new", candidate=True), "in force  the candidate new"),
+    (rollouts.in_force("new", candidate=False), "in force  the policy, not the candidate new"),
+    (rollouts.at_step("Held", 1, 2, "2026-08-01"), "phase     Held, step 1 of 2, since 2026-08-01"),
+    (rollouts.before_steps("Baseline", "2026-08-01"), "phase     Baseline, before the first step, since 2026-08-01"),
+    (rollouts.served("5m", "24h"), "time      5m of 24h in force and measured"),
+    (rollouts.why("all is well"), "why       all is well"),
+    (rollouts.figure("wait p95", "3s", "<= 30s"), "limit     wait p95: measured 3s, promised <= 30s"),
+    (rollouts.NOTHING, "nothing yet"),
     # cli/queue/words
     (
         queues.no_dimension("job", "queue, namespace, user"),

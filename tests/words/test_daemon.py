@@ -4,9 +4,45 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vsched.daemon.words import calls, files, log, options, shadow, states, tasks
+from vsched.daemon.words import calls, files, log, options, rollout, shadow, states, tasks
 
 SENTENCES = [
+    # daemon/words/rollout
+    (tasks.ROLLOUT, "carries out the rollout of the policy, and takes it back"),
+    (rollout.BASELINE, "the policy in force is measured before the first step"),
+    (rollout.COMPLETE, "all steps are over: the candidate stays in force"),
+    (rollout.PROMOTED, "promoted by hand: the candidate is in force"),
+    (rollout.TAKEN_BACK_BY_HAND, "taken back by hand: the policy before is in force again"),
+    (rollout.ENDED, "the rollout was removed: the policy of its own key is in force"),
+    (rollout.WITHIN, "all figures are within their limits again: the step goes on"),
+    (rollout.SHARDS, "rollouts need one daemon that decides for the whole cluster (expected --shards 1)"),
+    (rollout.WRITE_FAILED, "the state of the rollout cannot be written; it is tried again"),
+    (rollout.LOGGED, "rollout of the policy"),
+    (rollout.step_begins(1, 2, rollout.in_force_all("24h")), "step 1 of 2: the candidate is in force for 24h"),
+    (
+        rollout.in_force_within("22:00-06:00", "48h"),
+        "the candidate is in force within 22:00-06:00 UTC, for 48h in all",
+    ),
+    (
+        rollout.breaks("wait p95", "40s", "<= 12s", rollout.of_baseline("10s")),
+        "wait p95: measured 40s, promised <= 12s (baseline 10s)",
+    ),
+    (rollout.taken_back("wait p95: x"), "wait p95: x; the policy before is in force again"),
+    (rollout.held("wait p95: x"), "wait p95: x; the step is held"),
+    (rollout.no_candidate("configmap a/b rollout", "c"), "configmap a/b rollout: candidate: no key c in the ConfigMap"),
+    (
+        rollout.is_the_policy("configmap a/b rollout", "c"),
+        "configmap a/b rollout: candidate: c is the key of the policy in force (expected another one)",
+    ),
+    (
+        rollout.began_anew("step 1 of 1"),
+        "begins anew: the policy, the candidate or the rollout was edited; step 1 of 1",
+    ),
+    (rollout.refused("x"), "rollout refused, the policy of its own key is in force: x"),
+    (
+        rollout.told("Running", "step 1 of 1", in_force=True),
+        "rollout Running, the candidate is in force: step 1 of 1",
+    ),
     # daemon/words/options
     (options.TWO_POLICIES, "--scheduler-configmap: given besides --scheduler-conf; one of them is enough"),
     (options.ENV_PREFIX_EXPECTED, "--policy-env-prefix: '' (expected the beginning of variable names)"),

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from vsched.settings.words import files, metrics, policy, reading
+from vsched.settings.words import files, metrics, policy, reading, rollout
 
 SENTENCES = [
+    # settings/words/rollout
+    (rollout.WHAT, "rollout"),
+    (rollout.HOLDS, "candidate, steps and limits"),
+    (rollout.STEP, "one of window (with for), all"),
+    (rollout.COUNT, "a number, as in '<= 20' or '<= 120 % of baseline'"),
+    (rollout.SPAN, "a duration, as in '<= 200ms' or '<= 120 % of baseline'"),
+    (rollout.WINDOW, "hours of the day in UTC, as in 22:00-06:00"),
+    (rollout.CANDIDATE, "the key of the same ConfigMap that has the candidate"),
+    (rollout.EMPTY_WINDOW, "a window that begins and ends at different times"),
+    (rollout.NO_LIMIT, "at least one limit: without one nothing would take the candidate back"),
+    (rollout.unknown_key("; did you mean 'steps'?"), "unknown key; did you mean 'steps'?"),
+    (rollout.unknown_measure("wait p95", ""), "nobody measures this (expected one of wait p95)"),
+    (rollout.expected("candidate", "a list"), "expected candidate, got a list"),
+    (rollout.steps_expected(20, "nothing"), "expected a list of 1 to 20 steps, got nothing"),
+    (rollout.without_length("for"), "a step without its length (expected for)"),
     # settings/words/policy
     (policy.cannot_be_read("policy.yaml", "it is gone"), "policy.yaml: cannot be read: it is gone"),
     (policy.too_large("policy.yaml", 512), "policy.yaml: too large for a policy: more than 512 KiB"),

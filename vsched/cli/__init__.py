@@ -38,6 +38,7 @@ COMMANDS_HELP = {
     "verify": "check the decisions of recorded sessions against the rules",
     "shadow": "what a shadow has found beside the scheduler in charge",
     "check": "validate a policy file",
+    "rollout": "the rollout of a policy: where it is, promote it, take it back",
     "migrate": "migrate from another scheduler: check a cluster, convert queues",
     "rbac": "print the roles that a daemon with these flags needs",
     "completion": "print a completion script for bash, zsh or fish",

@@ -35,9 +35,11 @@ from vsched.daemon.observe.work_trace import work_of
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.base import make_base, period_seconds
 from vsched.daemon.parts.inspection import Inspection
+from vsched.daemon.parts.rollout import numbers_of
 from vsched.daemon.parts.usage_history import history_keeper
 from vsched.daemon.parts.watches import Watches
 from vsched.daemon.parts.write_path import WritePath
+from vsched.daemon.policy.config_map import PolicyMap
 from vsched.daemon.policy.geometries import GeometryWatch
 from vsched.daemon.policy.reach import reach_of
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading, policy_of
@@ -180,6 +182,9 @@ class Daemon:
         settled = None if self.history is None else self.history.settled
         told = (self.housekeeping.listed, base.election.prepare, collector.listed)
         self._sessions = Sessions(base, watches, self.health, self.loop, told, settled, self.geometries.settled)
+        if isinstance(policy, PolicyMap):
+            policy.on_switch.add(self._policy_changed)
+            policy.on_switch.add(trigger.pull)
         self.telemetry.read_off(self._numbers)
         self.tasks = self._tasks()
         self.ports: dict[str, int] = {}
@@ -289,12 +294,16 @@ class Daemon:
 
     def _policy_read(self, reading: PolicyReading) -> None:
         self.telemetry.process.reading(reading)
+        self._policy_changed()
+        if self._writes.policy_status is not None:
+            self._writes.policy_status.on_reading(reading)
+
+    def _policy_changed(self) -> None:
+        """Another policy may be in force: by an edit, or by a step of its rollout."""
         self.usage.nudge()
         self.geometries.nudge()
         self._base.trigger.set_period(period_seconds(self._base.options, self.policy))
         self._base.mirror.history.keep(self.policy.policy.decays())
-        if self._writes.policy_status is not None:
-            self._writes.policy_status.on_reading(reading)
 
     # -- what others ask
 
@@ -321,6 +330,7 @@ class Daemon:
             **self.inspection.numbers(),
             **(self.work.numbers() if self.work is not None else {}),
             **collected.numbers(),
+            **numbers_of(self.policy.state if isinstance(self.policy, PolicyMap) else None),
             **(self.housekeeping.provisioning.numbers() if self.housekeeping.provisioning is not None else {}),
             **(self.housekeeping.makers.numbers() if self.housekeeping.makers is not None else {}),
             "vsched_foreign_bindings_total": {"": float(self.rivals.bindings)},

@@ -283,6 +283,8 @@ CALLERS = frozenset(
         "daemon.lead.leader_address.slice_write",
         *(f"daemon.history.stored.HistoryObject.{method}" for method in ("read", "_create", "_patch")),
         "daemon.policy.config_map.PolicyMap.open",
+        "daemon.policy.config_map.PolicyMap.ask",
+        "daemon.parts.rollout.RolloutKeeper._write",
         "daemon.policy.config_map.PolicyStatus._annotate",
     }
 )

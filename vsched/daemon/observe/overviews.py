@@ -192,4 +192,5 @@ def policy_row(policy: PolicyInForce) -> PolicyRow:
         ok=last.ok,
         text=last.text,
         problems=last.problems,
+        rollout=policy.rollout_told(),
     )

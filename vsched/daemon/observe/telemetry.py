@@ -18,6 +18,7 @@ from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.summary import SessionSummary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
+from vsched.daemon.policy.rollout.figures import Counts, note
 from vsched.daemon.triggers import Reason
 from vsched.daemon.words import log as words
 from vsched.handlers import Handlers
@@ -113,6 +114,10 @@ class Telemetry:
         """Called with the beneficiary and the node of wasted evictions."""
         self.on_loop: Handlers[[str, str]] = Handlers()
         """Called with two jobs that take from each other in turn."""
+        self.measured = Counts()
+        """What happened since the keeper of the policy's rollout asked last; bounded by the classes of times."""
+        self.measured_from = 0.0
+        """Waits of pods that were created earlier are not among these; seconds since the epoch."""
         self._bind_stage = self.metrics.stage.labels("Bind")
         self._task_assumed, self._task_bound = map(self.metrics.task.labels, ("Assumed", "Bound"))
         self._transactions = Transactions()
@@ -131,6 +136,11 @@ class Telemetry:
     def read_off(self, numbers: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
         """Have these numbers among the metrics, asked for at every scrape: by name, then by the only label."""
         self.registry.register(NumberGauges(numbers))
+
+    def take_measured(self) -> Counts:
+        """What happened since this was asked last."""
+        found, self.measured = self.measured, Counts()
+        return found
 
     def note(self, event: str, **fields: object) -> None:
         """Log a step of the daemon's life: started, synced, stopping."""
@@ -200,6 +210,7 @@ class Telemetry:
     def _measure(self, report: CycleReport, timing: Timing) -> None:
         metrics = self.metrics
         metrics.e2e.observe(timing.total * 1e3)
+        note(self.measured.sessions, timing.total)
         metrics.cycle.labels(timing.reason.value).observe(timing.decide)
         metrics.snapshot.observe(timing.snapshot)
         metrics.handover.observe(timing.handover)
@@ -243,6 +254,7 @@ class Telemetry:
     def _count_wasted(self, beneficiary: str, node: str, counts: Mapping[str, int]) -> None:
         for action, count in counts.items():
             self.metrics.useless.labels(action).inc(count)
+            self.measured.in_vain += count
         self._log.warning(
             words.WASTED,
             beneficiary=beneficiary,
@@ -339,7 +351,10 @@ class Telemetry:
             self.metrics.bound.inc()
             self.history.bound += 1
             if created is not None:
-                self._task_bound.observe(self._age_ms(created))
+                age_ms = self._age_ms(created)
+                self._task_bound.observe(age_ms)
+                if created >= self.measured_from:
+                    note(self.measured.waits, age_ms / 1e3)
             return
         self._log_failed("binding failed", outcome.bind, outcome)
 
@@ -363,6 +378,7 @@ class Telemetry:
         self._wasted.answered(eviction, verdict)
         self._count_victim(eviction.uid, evicted=verdict in GRANTED)
         self.history.evicted += verdict is EvictionVerdict.EVICTED
+        self.measured.evictions += verdict is EvictionVerdict.EVICTED
         said = "" if verdict in GRANTED else outcome.message
         self.history.evictions.answered(self._clock.now(), eviction, verdict.value, said)
         if verdict is EvictionVerdict.EVICTED and eviction.action == ARBITRATE:

@@ -10,11 +10,13 @@ from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.rival_schedulers import RivalSchedulers
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.outcomes import Outcomes, StatusOutcomes
+from vsched.daemon.parts.rollout import RolloutKeeper
 from vsched.daemon.parts.shard_handover import ShardHandover
 from vsched.daemon.parts.shard_mirror import ShardMirror
 from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.words import log as log_words
+from vsched.daemon.words import rollout as rollout_words
 from vsched.daemon.words import tasks as words
 from vsched.framework.claims.kinds import rules_of
 from vsched.handlers import Handlers
@@ -109,9 +111,13 @@ class WritePath:
             self.shards.on_moved.add(self.rivals.took_over)
         mirror.events.on_foreign.add(self.rivals.bound)
         self.policy_status: PolicyStatus | None = None
-        """None where the policy is not that of a ConfigMap."""
+        self.rollout: RolloutKeeper | None = None
+        """Both are None where the policy is not that of a ConfigMap."""
         if isinstance(base.policy, PolicyMap):
             self.policy_status = PolicyStatus(base.policy, writer, self.events)
+            self.rollout = RolloutKeeper(base.policy, writer, self.events, telemetry, clock)
+            if self.shards is not None:
+                base.policy.refuse_rollouts(rollout_words.SHARDS)
         self._signs = leader_signs(options, client, writer, telemetry.worry)
 
     def answered_again(self) -> None:
@@ -138,5 +144,7 @@ class WritePath:
         if self.policy_status is not None:
             says = words.POLICY_STATUS
             tasks.append(LongLived("policy status", self.policy_status.run, says, once=True))
+        if self.rollout is not None:
+            tasks.append(LongLived("rollout", self.rollout.run, words.ROLLOUT, once=True))
         shards = () if self.shards is None else self.shards.tasks(catch_up)
         return (*tasks, *shards, *self._signs)

@@ -7,7 +7,7 @@ the policy, so it causes no further reading.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Self
 
 import msgspec
@@ -17,10 +17,14 @@ from vsched.api.base import Metadata, Wire
 from vsched.api.resources import CONFIG_MAPS
 from vsched.clock import Clock
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
+from vsched.daemon.policy.rollout.machine import RolloutState
+from vsched.daemon.policy.rollout.reading import Rollout, rollout_of, shown
 from vsched.daemon.words import files as files_words
 from vsched.daemon.words import log as words
-from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable, why_unreadable
+from vsched.daemon.words import rollout as rollout_words
+from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable, VschedError, why_unreadable
 from vsched.framework.registry import Registry
+from vsched.handlers import Handlers
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient
 from vsched.kube.errors import NotFound
@@ -30,6 +34,7 @@ from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.settings import Settings, load_text
 from vsched.settings.load import MOST_BYTES
 from vsched.settings.reach import NOTHING, Reach
+from vsched.settings.rollout import KEY
 from vsched.writes.bodies import ObjectReference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
@@ -87,7 +92,21 @@ class PolicyMap(PolicyInForce):
         self._client = client
         self._seen = asyncio.Event()
         """Set when the watch shows it."""
+        self.rollout: Rollout | None = None
+        """None without one, and where it is refused: then the policy of its own key is in force."""
+        self.rollout_problems: tuple[str, ...] = ()
+        """Why the rollout is refused."""
+        self.state: RolloutState | None = None
+        """Of the rollout, where this process carries it out."""
+        self.looked = asyncio.Event()
+        """Set when the ConfigMap was read again."""
+        self.on_switch: Handlers[[]] = Handlers()
+        """Called when the candidate takes the place of the policy, or gives it back."""
+        self._no_rollouts = ""
         super().__init__(registry, clock, reach)
+        self._read_rollout()
+        self._used = self.settings
+        """The settings that were in force when ``on_switch`` was called last."""
 
     @classmethod
     async def open(
@@ -114,12 +133,71 @@ class PolicyMap(PolicyInForce):
                 worry(words.API_SERVER_SILENT, problem=str(error), again_in_seconds=round(wait_seconds, 1))
                 await asyncio.sleep(wait_seconds)
 
+    @property
+    def settings(self) -> Settings:
+        """Those of the candidate while its rollout says so."""
+        rollout, state = self.rollout, self.state
+        in_force = rollout is not None and state is not None and state.in_force and state.id == rollout.id
+        return rollout.candidate if rollout is not None and in_force else self.own
+
+    def rollout_dict(self) -> dict[str, object]:
+        """Where the rollout is, without what was measured in detail."""
+        if self.rollout_problems:
+            return {"problems": list(self.rollout_problems)}
+        return {} if self.rollout is None or self.state is None else shown(self.state)
+
+    def rollout_told(self) -> str:
+        """Which policy is in force by the rollout, and why; empty without one."""
+        if self.rollout_problems:
+            return rollout_words.refused("; ".join(self.rollout_problems))
+        if self.rollout is None or self.state is None:
+            return ""
+        return rollout_words.told(self.state.phase.value, self.state.message, in_force=self.state.in_force)
+
+    def refuse_rollouts(self, why: str) -> None:
+        """This daemon can carry none out."""
+        self._no_rollouts = why
+        self._read_rollout()
+
+    def take(self, state: RolloutState | None) -> None:
+        """The rollout has come to this state; what is in force follows from it."""
+        self.state = state
+        used, self._used = self._used, self.settings
+        if self._used is not used:
+            self.on_switch()
+
+    def read(self, *, asked: bool = False) -> PolicyReading | None:
+        """Read the policy, then its rollout."""
+        reading = super().read(asked=asked)
+        self._read_rollout()
+        return reading
+
+    def _read_rollout(self) -> None:
+        data = {} if self.found is None else self.found.data or {}
+        try:
+            if self._no_rollouts and KEY in data:
+                raise BadPolicy([f"{self.at} {KEY}: {self._no_rollouts}"])
+            found = rollout_of(data, str(self.at), self._key(data), self.own.sha256, self._load_candidate)
+        except BadPolicy as error:
+            self.rollout, self.rollout_problems = None, tuple(error.problems)
+            return
+        self.rollout_problems = ()
+        if found is None or self.rollout is None or found.id != self.rollout.id:
+            self.rollout = found
+
+    def _load_candidate(self, text: str, where: str) -> Settings:
+        return load_text(text, where, self._registry, generation=self.own.generation, reach=self.reach)
+
+    def _key(self, data: Mapping[str, str]) -> str:
+        """The key of the policy."""
+        return self.at.key or (USUAL_KEY if USUAL_KEY in data or len(data) != 1 else next(iter(data)))
+
     def _load(self, generation: int) -> Settings:
         where = str(self.at)
         if self.found is None:
             raise BadPolicy([files_words.gone(where)])
         data = self.found.data or {}
-        key = self.at.key or (USUAL_KEY if USUAL_KEY in data or len(data) != 1 else next(iter(data)))
+        key = self._key(data)
         text = data.get(key)
         if text is None:
             there = files_words.has(", ".join(sorted(data)[:10])) if data else files_words.EMPTY
@@ -144,6 +222,23 @@ class PolicyMap(PolicyInForce):
                 await self._seen.wait()
                 self._seen.clear()
                 await self._read(on_reading)
+                self.looked.set()
+
+    async def ask(self) -> None:
+        """Wait until it was asked for and read anew: the watch may be behind what another process has written."""
+        back_off = BackOff(FIRST_WAIT)
+        while True:
+            try:
+                answer = await self._client.request("GET", CONFIG_MAPS.path(self.at.namespace, self.at.name))
+                self.looked.clear()
+                self._see(_DECODER.decode(answer.body))
+            except NotFound:
+                self._see(None)
+            except (*UNREADABLE, VschedError):
+                await asyncio.sleep(back_off.next_seconds())
+                continue
+            await self.looked.wait()
+            return
 
     # -- what the watch tells
 
@@ -185,7 +280,7 @@ class PolicyStatus:
             found, reading = self._policy.found, self._policy.last
             if found is None:
                 continue
-            status = status_of(reading, self._policy.settings)
+            status = status_of(reading, self._policy.own)
             if _same((found.metadata.annotations or {}).get(STATUS, ""), status):
                 continue
             self._say(found, reading)

@@ -57,7 +57,8 @@ class PolicyInForce:
         self._reading = asyncio.Lock()
         """One reading at a time."""
         self._refused = ""
-        self.settings = self._load(1)
+        self.own = self._load(1)
+        """The settings of the policy itself, whether or not a candidate is in force."""
         self.last = self._good(words.read_from(self.settings.source))
 
     def _load(self, generation: int) -> Settings:
@@ -69,12 +70,25 @@ class PolicyInForce:
         return True
 
     @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.own
+
+    @property
     def policy(self) -> Policy:
         return self.settings.policy
 
+    def rollout_dict(self) -> dict[str, object]:
+        """Where the rollout is; empty without one."""
+        return {}
+
+    def rollout_told(self) -> str:
+        """The same in a sentence."""
+        return ""
+
     def to_dict(self) -> dict[str, object]:
         """For ``/configz``."""
-        return {**self.settings.to_dict(), "lastReload": self.last.to_dict()}
+        return {**self.settings.to_dict(), "lastReload": self.last.to_dict(), "rollout": self.rollout_dict()}
 
     def nudge(self) -> None:
         """Read again now, changed or not."""
@@ -84,7 +98,7 @@ class PolicyInForce:
         """Read the policy, and put it in force if it is new and good. Returns None where nothing is to be reported."""
         if self._is_fixed():
             return None
-        generation = self.settings.generation
+        generation = self.own.generation
         try:
             found = self._load(generation + 1)
         except BadPolicy as error:
@@ -94,19 +108,19 @@ class PolicyInForce:
             self.last = PolicyReading(False, self._clock.now(), generation, problems=tuple(error.problems))
             return self.last
         self._refused = ""
-        if found.sha256 == self.settings.sha256 and not asked:
+        if found.sha256 == self.own.sha256 and not asked:
             if not self.last.ok:
                 self.last = self._good(words.BACK)
                 return self.last
             return None
-        text = changes(self.settings, found)
-        if found.sha256 != self.settings.sha256:
-            self.settings = found
+        text = changes(self.own, found)
+        if found.sha256 != self.own.sha256:
+            self.own = found
         self.last = self._good(text)
         return self.last
 
     def _good(self, text: str) -> PolicyReading:
-        settings = self.settings
+        settings = self.own
         return PolicyReading(
             True, self._clock.now(), settings.generation, text, warnings=(*settings.warnings, *settings.no_effect)
         )

@@ -44,6 +44,7 @@ REPRIEVES = "lets refused victims be victims again, in time"
 CONFIRMATIONS = "finds bindings that were accepted and are no more"
 SETBACKS = "frees pods whose placements failed to be decided again"
 WRITEBACK = "writes statuses, conditions and Events"
+ROLLOUT = "carries out the rollout of the policy, and takes it back"
 POLICY_STATUS = "says on the ConfigMap what became of the policy in it"
 
 

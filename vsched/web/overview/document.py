@@ -159,6 +159,8 @@ class PolicyRow(msgspec.Struct, frozen=True):
     text: str
     """The changes of the last reading."""
     problems: tuple[str, ...]
+    rollout: str = ""
+    """Which of the two policies of a rollout is in force, and why; empty without one."""
 
 
 class Overview(msgspec.Struct, frozen=True):

@@ -14,6 +14,8 @@ export function showPolicy(policy) {
   say(result, policy.ok ? "in force" : "last edit refused");
   mark(result, "data-ok", String(policy.ok));
   say(find("policy-told"), `generation ${policy.generation}, from ${policy.source}`);
+  say(find("policy-rollout"), policy.rollout);
+  find("policy-rollout").hidden = !policy.rollout;
   say(find("policy-hash"), policy.hash);
   say(find("policy-at"), policy.reloaded_at ? day(policy.reloaded_at) : "-");
   say(find("policy-text"), policy.text || (policy.ok ? "as read at the start" : ""));

@@ -33,6 +33,7 @@ class ConfigurationShown(TypedDict):
     noEffect: list[str]
     policy: dict[str, Any]
     lastReload: dict[str, Any]
+    rollout: dict[str, Any]
 
 
 class Sources(NamedTuple):

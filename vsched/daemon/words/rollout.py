@@ -1,0 +1,61 @@
+"""What is said of the rollout of a policy: in Events, in the log, and where its state is shown."""
+
+from __future__ import annotations
+
+BASELINE = "the policy in force is measured before the first step"
+COMPLETE = "all steps are over: the candidate stays in force"
+PROMOTED = "promoted by hand: the candidate is in force"
+TAKEN_BACK_BY_HAND = "taken back by hand: the policy before is in force again"
+ENDED = "the rollout was removed: the policy of its own key is in force"
+WITHIN = "all figures are within their limits again: the step goes on"
+SHARDS = "rollouts need one daemon that decides for the whole cluster (expected --shards 1)"
+WRITE_FAILED = "the state of the rollout cannot be written; it is tried again"
+LOGGED = "rollout of the policy"
+
+
+def step_begins(number: int, of: int, step: str) -> str:
+    return f"step {number} of {of}: {step}"
+
+
+def in_force_all(span: str) -> str:
+    return f"the candidate is in force for {span}"
+
+
+def in_force_within(window: str, span: str) -> str:
+    return f"the candidate is in force within {window} UTC, for {span} in all"
+
+
+def breaks(measure: str, measured: str, promised: str, baseline: str) -> str:
+    return f"{measure}: measured {measured}, promised {promised}{baseline}"
+
+
+def of_baseline(baseline: str) -> str:
+    return f" (baseline {baseline})"
+
+
+def taken_back(broken: str) -> str:
+    return f"{broken}; the policy before is in force again"
+
+
+def held(broken: str) -> str:
+    return f"{broken}; the step is held"
+
+
+def no_candidate(where: str, key: str) -> str:
+    return f"{where}: candidate: no key {key} in the ConfigMap"
+
+
+def is_the_policy(where: str, key: str) -> str:
+    return f"{where}: candidate: {key} is the key of the policy in force (expected another one)"
+
+
+def began_anew(what: str) -> str:
+    return f"begins anew: the policy, the candidate or the rollout was edited; {what}"
+
+
+def refused(problems: str) -> str:
+    return f"rollout refused, the policy of its own key is in force: {problems}"
+
+
+def told(phase: str, message: str, *, in_force: bool) -> str:
+    return f"rollout {phase}, {'the candidate' if in_force else 'the policy before'} is in force: {message}"

@@ -1,0 +1,221 @@
+"""The rollout of a policy: which candidate, in which steps, within which limits. Read from its text, with its lines."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import inspect as kinds
+
+from vsched.model.amounts.durations import parse_duration
+from vsched.settings.reading.problems import Problems, did_you_mean
+from vsched.settings.reading.scalars import INVALID, boolean, read_scalar
+from vsched.settings.reading.tree import Keyed, Listed, MappingEntry, Node, Scalar, got, parse
+from vsched.settings.words import rollout as words
+
+KEY = "rollout"
+"""The key of the policy's ConfigMap."""
+MOST_STEPS = 20
+_DAY_MINUTES = 24 * 60
+_KEYS = ("candidate", "baseline", "steps", "limits", "takeBack")
+_SECONDS = kinds.type_info(Annotated[float, msgspec.Meta(gt=0, le=90 * 86400, extra={"duration": True})])
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
+_LIMIT = re.compile(r"<= *([0-9.]{1,12}[a-zµ0-9.]{0,20})")
+_OF_BASELINE = re.compile(r"<= *([0-9]{1,6}(?:\.[0-9]{1,3})?) *% of baseline")
+_NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,3})?")
+
+
+class Measure(StrEnum):
+    """What may be limited."""
+
+    EVICTIONS = "evictions per hour"
+    """Pods that were evicted within the last hour."""
+    IN_VAIN = "evictions in vain"
+    """Evictions within the last hour for pods that were not placed afterwards, although there was room."""
+    WAIT = "wait p95"
+    """From the creation of a pod until its binding; pods that are still waiting count with their age."""
+    SESSION = "session p99"
+    """The duration of a session."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a number; else it is in seconds."""
+        return self in (Measure.EVICTIONS, Measure.IN_VAIN)
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """The most that a figure may be."""
+
+    measure: Measure
+    most: float
+    """A number or seconds; with ``of_baseline`` a factor."""
+    of_baseline: bool = False
+
+
+class RolloutStep(msgspec.Struct, frozen=True):
+    """For how long the candidate is in force, and in which hours."""
+
+    seconds: float
+    """Of time in force."""
+    begins: int = 0
+    """Minute of the day, UTC."""
+    ends: int = _DAY_MINUTES
+
+    @property
+    def is_window(self) -> bool:
+        """Whether it is in force in certain hours only."""
+        return (self.begins, self.ends) != (0, _DAY_MINUTES)
+
+    def covers(self, now: float) -> bool:
+        """Whether the candidate may be in force at this time, in seconds since the epoch."""
+        minute = now % 86400 / 60
+        if self.begins < self.ends:
+            return self.begins <= minute < self.ends
+        return minute >= self.begins or minute < self.ends
+
+
+class RolloutSpec(msgspec.Struct, frozen=True):
+    """A rollout as it is asked for."""
+
+    candidate: str
+    """The key of the ConfigMap that has the candidate."""
+    steps: tuple[RolloutStep, ...]
+    limits: tuple[Limit, ...]
+    take_back: bool = True
+    """Whether a broken limit takes the candidate back; else its step is held."""
+    baseline_seconds: float = 3600.0
+    """How long the policy in force is measured before the first step, where a limit refers to it."""
+
+    @property
+    def refers_to_baseline(self) -> bool:
+        """Whether a limit does."""
+        return any(limit.of_baseline for limit in self.limits)
+
+
+def read_rollout(text: str, where: str) -> RolloutSpec:
+    """The rollout that a text asks for; raises BadPolicy with one line for every problem."""
+    problems = Problems(where)
+    root = parse(text, problems, what=words.WHAT, holds=words.HOLDS)
+    if root is None:
+        raise problems.error()
+    if not isinstance(root, Keyed):
+        problems.add(root.line, "", words.expected(words.HOLDS, got(root)))
+        raise problems.error()
+    _known(root, _KEYS, "", problems)
+    spec = RolloutSpec(
+        _candidate(root, problems),
+        _steps(root, problems),
+        _limits(root, problems),
+        _take_back(root.get("takeBack"), problems),
+        _seconds(root.get("baseline"), "baseline", problems, 3600.0),
+    )
+    problems.raise_if_any()
+    return spec
+
+
+def _known(node: Keyed, known: tuple[str, ...], path: str, problems: Problems) -> None:
+    for entry in node.entries:
+        if entry.key not in known:
+            problems.add(entry.line, path + entry.key, words.unknown_key(did_you_mean(entry.key, known)))
+
+
+def _candidate(root: Keyed, problems: Problems) -> str:
+    entry = root.get("candidate")
+    if entry is not None and isinstance(entry.value, Scalar) and entry.value.text:
+        return entry.value.text
+    problems.add(*_at(root, entry), "candidate", words.expected(words.CANDIDATE, _got(entry)))
+    return ""
+
+
+def _at(root: Keyed, entry: MappingEntry | None) -> tuple[int]:
+    return (root.line if entry is None else entry.line,)
+
+
+def _got(entry: MappingEntry | None) -> str:
+    return "nothing" if entry is None else got(entry.value)
+
+
+def _steps(root: Keyed, problems: Problems) -> tuple[RolloutStep, ...]:
+    entry = root.get("steps")
+    if entry is None or not isinstance(entry.value, Listed) or not 1 <= len(entry.value.items) <= MOST_STEPS:
+        problems.add(*_at(root, entry), "steps", words.steps_expected(MOST_STEPS, _got(entry)))
+        return ()
+    return tuple(_step(node, f"steps[{at}]", problems) for at, node in enumerate(entry.value.items))
+
+
+_NO_STEP = RolloutStep(1.0)
+
+
+def _step(node: Node, path: str, problems: Problems) -> RolloutStep:
+    if not isinstance(node, Keyed) or len({"all", "window"} & {entry.key for entry in node.entries}) != 1:
+        problems.add(node.line, path, words.expected(words.STEP, got(node)))
+        return _NO_STEP
+    whole, window = node.get("all"), node.get("window")
+    _known(node, ("all",) if whole is not None else ("window", "for"), f"{path}.", problems)
+    if window is None:
+        return RolloutStep(_seconds(whole, f"{path}.all", problems, 0.0))
+    length = node.get("for")
+    if length is None:
+        problems.add(node.line, path, words.without_length("for"))
+    begins, ends = _window(window.value, f"{path}.window", problems)
+    return RolloutStep(_seconds(length, f"{path}.for", problems, 1.0), begins, ends)
+
+
+def _window(node: Node, path: str, problems: Problems) -> tuple[int, int]:
+    found = _CLOCK.fullmatch(node.text) if isinstance(node, Scalar) else None
+    if found is None:
+        problems.add(node.line, path, words.expected(words.WINDOW, got(node)))
+        return 0, _DAY_MINUTES
+    hour, minute, end_hour, end_minute = map(int, found.groups())
+    begins, ends = hour * 60 + minute, end_hour * 60 + end_minute
+    if begins == ends:
+        problems.add(node.line, path, words.expected(words.EMPTY_WINDOW, got(node)))
+    return begins, ends
+
+
+def _seconds(entry: MappingEntry | None, path: str, problems: Problems, default: float) -> float:
+    if entry is None:
+        return default
+    found = read_scalar(entry.value, _SECONDS, path, problems)
+    return default if found is INVALID else float(str(found))
+
+
+def _take_back(entry: MappingEntry | None, problems: Problems) -> bool:
+    if entry is None:
+        return True
+    found = boolean(entry.value) if isinstance(entry.value, Scalar) else INVALID
+    if found is INVALID:
+        problems.add(entry.line, "takeBack", words.expected("true or false", got(entry.value)))
+    return found is not False
+
+
+def _limits(root: Keyed, problems: Problems) -> tuple[Limit, ...]:
+    entry = root.get("limits")
+    if entry is None or not isinstance(entry.value, Keyed) or not entry.value.entries:
+        problems.add(*_at(root, entry), "limits", words.expected(words.NO_LIMIT, _got(entry)))
+        return ()
+    limits = (_limit(each, problems) for each in entry.value.entries)
+    return tuple(limit for limit in limits if limit is not None)
+
+
+def _limit(entry: MappingEntry, problems: Problems) -> Limit | None:
+    path = f"limits.{entry.key}"
+    known = [measure.value for measure in Measure]
+    if entry.key not in known:
+        problems.add(entry.line, path, words.unknown_measure(", ".join(known), did_you_mean(entry.key, known)))
+        return None
+    measure = Measure(entry.key)
+    text = entry.value.text.strip() if isinstance(entry.value, Scalar) else ""
+    percent, plain = _OF_BASELINE.fullmatch(text), _LIMIT.fullmatch(text)
+    if percent is not None:
+        return Limit(measure, float(percent[1]) / 100, of_baseline=True)
+    if plain is not None and measure.counts and _NUMBER.fullmatch(plain[1]):
+        return Limit(measure, float(plain[1]))
+    seconds = parse_duration(plain[1]) if plain is not None and not measure.counts else None
+    if seconds is not None:
+        return Limit(measure, seconds)
+    what = words.COUNT if measure.counts else words.SPAN
+    problems.add(entry.line, path, words.expected(what, got(entry.value)))
+    return None

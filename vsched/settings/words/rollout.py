@@ -1,0 +1,33 @@
+"""What is wrong with the rollout of a policy."""
+
+from __future__ import annotations
+
+WHAT = "rollout"
+HOLDS = "candidate, steps and limits"
+STEP = "one of window (with for), all"
+COUNT = "a number, as in '<= 20' or '<= 120 % of baseline'"
+SPAN = "a duration, as in '<= 200ms' or '<= 120 % of baseline'"
+WINDOW = "hours of the day in UTC, as in 22:00-06:00"
+CANDIDATE = "the key of the same ConfigMap that has the candidate"
+EMPTY_WINDOW = "a window that begins and ends at different times"
+NO_LIMIT = "at least one limit: without one nothing would take the candidate back"
+
+
+def unknown_key(close: str) -> str:
+    return f"unknown key{close}"
+
+
+def unknown_measure(known: str, close: str) -> str:
+    return f"nobody measures this{close} (expected one of {known})"
+
+
+def expected(what: str, got: str) -> str:
+    return f"expected {what}, got {got}"
+
+
+def steps_expected(most: int, got: str) -> str:
+    return f"expected a list of 1 to {most} steps, got {got}"
+
+
+def without_length(key: str) -> str:
+    return f"a step without its length (expected {key})"
