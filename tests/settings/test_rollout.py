@@ -19,6 +19,7 @@ GOOD = """
 candidate: candidate.conf
 baseline: 30m
 steps:
+- shadow: 30m
 - window: "22:00-06:00"
   for: 48h
 - all: 24h
@@ -32,7 +33,7 @@ takeBack: false
 
 
 def test_everything_that_may_be_said_is_read() -> None:
-    steps = (RolloutStep(48 * 3600.0, 22 * 60, 6 * 60), RolloutStep(24 * 3600.0))
+    steps = (RolloutStep(1800.0, shadow=True), RolloutStep(48 * 3600.0, 22 * 60, 6 * 60), RolloutStep(24 * 3600.0))
     limits = (
         Limit(Measure.EVICTIONS, 20.0),
         Limit(Measure.WAIT, 1.2, of_baseline=True),
@@ -58,7 +59,7 @@ def test_what_is_left_out_has_defaults() -> None:
     ],
 )
 def test_hours_of_a_window(hours: str, at: int, covers: bool) -> None:
-    step = read_rollout(GOOD.replace("22:00-06:00", hours), "here").steps[0]
+    step = read_rollout(GOOD.replace("22:00-06:00", hours), "here").steps[1]
     assert step.covers(19_000 * 86400.0 + at * 3600.0) is covers
 
 
@@ -66,24 +67,24 @@ def test_hours_of_a_window(hours: str, at: int, covers: bool) -> None:
     ("before", "after", "problem"),
     [
         pytest.param(
-            "takeBack", "takeback", "here:13: takeback: " + words.unknown_key("; did you mean 'takeBack'?"), id="key"
+            "takeBack", "takeback", "here:14: takeback: " + words.unknown_key("; did you mean 'takeBack'?"), id="key"
         ),
-        pytest.param("takeBack: false", "takeBack: 7", "here:13: takeBack: expected true or false", id="no boolean"),
+        pytest.param("takeBack: false", "takeBack: 7", "here:14: takeBack: expected true or false", id="no boolean"),
         pytest.param(
-            "  for: 48h\n", "", "here:5: steps[0]: " + words.without_length("for"), id="no length of a window"
+            "  for: 48h\n", "", "here:6: steps[1]: " + words.without_length("for"), id="no length of a window"
         ),
-        pytest.param("- all: 24h", "- all:", "here:7: steps[1].all: expected a duration", id="no length of all"),
-        pytest.param("- all: 24h", "- shard: 1", "here:7: steps[1]: expected " + words.STEP, id="no such step"),
-        pytest.param("22:00-06:00", "22-6", "here:5: steps[0].window: expected " + words.WINDOW, id="no hours"),
+        pytest.param("- all: 24h", "- all:", "here:8: steps[2].all: expected a duration", id="no length of all"),
+        pytest.param("- all: 24h", "- shard: 1", "here:8: steps[2]: expected " + words.STEP, id="no such step"),
+        pytest.param("22:00-06:00", "22-6", "here:6: steps[1].window: expected " + words.WINDOW, id="no hours"),
         pytest.param(
-            "22:00-06:00", "06:00-06:00", "here:5: steps[0].window: expected " + words.EMPTY_WINDOW, id="empty"
+            "22:00-06:00", "06:00-06:00", "here:6: steps[1].window: expected " + words.EMPTY_WINDOW, id="empty"
         ),
         pytest.param(
-            "session p99", "session p98", "here:12: limits.session p98: nobody measures this", id="unmeasured"
+            "session p99", "session p98", "here:13: limits.session p98: nobody measures this", id="unmeasured"
         ),
-        pytest.param('"<= 200ms"', '"<= 200"', "here:12: limits.session p99: expected " + words.SPAN, id="no unit"),
-        pytest.param('"<= 20"', '"< 20"', "here:9: limits.evictions per hour: expected " + words.COUNT, id="no sign"),
-        pytest.param('"<= 0"', '"<= 0s"', "here:11: limits.evictions in vain: expected " + words.COUNT, id="a unit"),
+        pytest.param('"<= 200ms"', '"<= 200"', "here:13: limits.session p99: expected " + words.SPAN, id="no unit"),
+        pytest.param('"<= 20"', '"< 20"', "here:10: limits.evictions per hour: expected " + words.COUNT, id="no sign"),
+        pytest.param('"<= 0"', '"<= 0s"', "here:12: limits.evictions in vain: expected " + words.COUNT, id="a unit"),
         pytest.param("baseline: 30m", "baseline: 0s", "here:3: baseline: expected a duration", id="no baseline"),
         pytest.param(
             "candidate: candidate.conf", "candidate: []", "here:2: candidate: expected " + words.CANDIDATE, id="list"

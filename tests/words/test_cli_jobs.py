@@ -98,7 +98,7 @@ SENTENCES = [
     (rollouts.in_force("new", candidate=False), "in force  the policy, not the candidate new"),
     (rollouts.at_step("Held", 1, 2, "2026-08-01"), "phase     Held, step 1 of 2, since 2026-08-01"),
     (rollouts.before_steps("Baseline", "2026-08-01"), "phase     Baseline, before the first step, since 2026-08-01"),
-    (rollouts.served("5m", "24h"), "time      5m of 24h in force and measured"),
+    (rollouts.served("5m", "24h"), "time      5m of 24h measured"),
     (rollouts.why("all is well"), "why       all is well"),
     (rollouts.figure("wait p95", "3s", "<= 30s"), "limit     wait p95: measured 3s, promised <= 30s"),
     (rollouts.NOTHING, "nothing yet"),

@@ -18,6 +18,17 @@ SENTENCES = [
     (rollout.SHARDS, "rollouts need one daemon that decides for the whole cluster (expected --shards 1)"),
     (rollout.WRITE_FAILED, "the state of the rollout cannot be written; it is tried again"),
     (rollout.LOGGED, "rollout of the policy"),
+    (rollout.SHADOW_FAILED, "the candidate cannot decide beside the policy in force; it is tried again"),
+    (rollout.SHADOWS, "decides with the candidate of a rollout, beside the policy in force"),
+    (
+        rollout.beside("30m"),
+        "the candidate decides beside the policy in force for 30m; nothing of it is carried out",
+    ),
+    (
+        rollout.shadowed(9, 7, 2),
+        "of the last 9 sessions that the candidate decided as well, 7 had the same starts and evictions; it would have "
+        "evicted 2 pods",
+    ),
     (rollout.step_begins(1, 2, rollout.in_force_all("24h")), "step 1 of 2: the candidate is in force for 24h"),
     (
         rollout.in_force_within("22:00-06:00", "48h"),

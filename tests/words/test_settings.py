@@ -8,7 +8,7 @@ SENTENCES = [
     # settings/words/rollout
     (rollout.WHAT, "rollout"),
     (rollout.HOLDS, "candidate, steps and limits"),
-    (rollout.STEP, "one of window (with for), all"),
+    (rollout.STEP, "one of shadow, window (with for), all"),
     (rollout.COUNT, "a number, as in '<= 20' or '<= 120 % of baseline'"),
     (rollout.SPAN, "a duration, as in '<= 200ms' or '<= 120 % of baseline'"),
     (rollout.WINDOW, "hours of the day in UTC, as in 22:00-06:00"),

@@ -40,6 +40,11 @@ class Measure(StrEnum):
     """The duration of a session."""
 
     @property
+    def in_shadow(self) -> bool:
+        """Whether it is measured of a candidate whose decisions are not carried out."""
+        return self in (Measure.EVICTIONS, Measure.SESSION)
+
+    @property
     def counts(self) -> bool:
         """Whether it is a number; else it is in seconds."""
         return self in (Measure.EVICTIONS, Measure.IN_VAIN)
@@ -62,6 +67,8 @@ class RolloutStep(msgspec.Struct, frozen=True):
     begins: int = 0
     """Minute of the day, UTC."""
     ends: int = _DAY_MINUTES
+    shadow: bool = False
+    """Whether the candidate is not in force, and only decides beside the policy that is."""
 
     @property
     def is_window(self) -> bool:
@@ -149,13 +156,16 @@ _NO_STEP = RolloutStep(1.0)
 
 
 def _step(node: Node, path: str, problems: Problems) -> RolloutStep:
-    if not isinstance(node, Keyed) or len({"all", "window"} & {entry.key for entry in node.entries}) != 1:
+    kinds_of = {"shadow", "all", "window"}
+    if not isinstance(node, Keyed) or len(kinds_of & {entry.key for entry in node.entries}) != 1:
         problems.add(node.line, path, words.expected(words.STEP, got(node)))
         return _NO_STEP
-    whole, window = node.get("all"), node.get("window")
-    _known(node, ("all",) if whole is not None else ("window", "for"), f"{path}.", problems)
+    window = node.get("window")
     if window is None:
-        return RolloutStep(_seconds(whole, f"{path}.all", problems, 0.0))
+        key = "all" if node.get("all") is not None else "shadow"
+        _known(node, (key,), f"{path}.", problems)
+        return RolloutStep(_seconds(node.get(key), f"{path}.{key}", problems, 1.0), shadow=key == "shadow")
+    _known(node, ("window", "for"), f"{path}.", problems)
     length = node.get("for")
     if length is None:
         problems.add(node.line, path, words.without_length("for"))

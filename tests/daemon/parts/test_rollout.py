@@ -12,7 +12,7 @@ import pytest
 
 from tests.daemon.preempting import POLICY as PREEMPTING
 from tests.daemon.preempting import QUICK_TO_GO, of_class, priority_class
-from tests.support.running import gang, node, pod, scheduling
+from tests.support.running import gang, node, nodes_of, pod, scheduling
 from tests.support.waiting import until
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
@@ -130,8 +130,8 @@ async def test_a_good_candidate_is_in_force_for_all_its_steps_and_stays() -> Non
         await until(lambda: is_in(cluster, RolloutPhase.RUNNING))
         assert "binpack" in str(daemon.policy.settings.to_dict())
         await until(lambda: is_in(cluster, RolloutPhase.COMPLETE), LONG_SECONDS)
-        assert words.COMPLETE in told(cluster, "RolloutComplete")
-        assert len(told(cluster, "RolloutStep")) == 2
+        await until(lambda: told(cluster, "RolloutComplete") == [words.COMPLETE])
+        await until(lambda: len(told(cluster, "RolloutStep")) == 2)
         assert "binpack" in str(daemon.policy.to_dict()["policy"])
 
 
@@ -151,14 +151,11 @@ async def test_a_candidate_under_which_nothing_starts_is_taken_back_as_soon_as_p
     async with rolling(the_map(WITHOUT_STARTS)) as (cluster, daemon):
         await until(lambda: is_in(cluster, RolloutPhase.RUNNING))
         await until(lambda: is_in(cluster, RolloutPhase.TAKEN_BACK), SOON_SECONDS)
-        [message] = told(cluster, "RolloutTakenBack")
+        [message] = await until(lambda: told(cluster, "RolloutTakenBack"))
         assert message.startswith("wait p95: measured ")
         assert "promised <= 30s" in message
         assert daemon.policy.settings is daemon.policy.own
-        waiting = [each["metadata"]["name"] for each in cluster.client.list("pods") if not each["spec"].get("nodeName")]
-        assert waiting
-        pods = cluster.client
-        await until(lambda: all((pods.get("pods", "default", name) or {})["spec"].get("nodeName") for name in waiting))
+        await until(lambda: len(nodes_of(cluster)) == len(cluster.client.list("pods")))
 
 
 async def test_a_candidate_that_evicts_more_than_promised_is_taken_back() -> None:
@@ -176,7 +173,8 @@ async def test_a_candidate_that_evicts_more_than_promised_is_taken_back() -> Non
             for each in of_class("high", gang("high", 1)):
                 cluster.client.create("pods" if each["kind"] == "Pod" else "scheduling.volcano.sh/podgroups", each)
             await until(lambda: is_in(cluster, RolloutPhase.TAKEN_BACK), SOON_SECONDS)
-            assert told(cluster, "RolloutTakenBack")[0].startswith("evictions per hour: measured 1, promised <= 0")
+            [message] = await until(lambda: told(cluster, "RolloutTakenBack"))
+            assert message.startswith("evictions per hour: measured 1, promised <= 0")
             assert daemon.policy.settings is daemon.policy.own
 
 
@@ -184,7 +182,7 @@ async def test_where_it_is_not_to_be_taken_back_the_step_is_held() -> None:
     async with rolling(the_map(WITHOUT_STARTS, ALL + "takeBack: false\n")) as (cluster, daemon):
         await until(lambda: is_in(cluster, RolloutPhase.HELD), LONG_SECONDS)
         assert daemon.policy.settings is not daemon.policy.own
-        assert told(cluster, "RolloutHeld")
+        await until(lambda: told(cluster, "RolloutHeld"))
         before = state(cluster)
         await asyncio.sleep(100.0)
         after = state(cluster)
@@ -232,7 +230,7 @@ async def test_an_edit_of_the_candidate_begins_anew_and_is_told() -> None:
         await until(lambda: is_in(cluster, RolloutPhase.TAKEN_BACK), LONG_SECONDS)
         edit(cluster, candidate=BETTER)
         await until(lambda: is_in(cluster, RolloutPhase.RUNNING))
-        assert any("begins anew" in message for message in told(cluster, "RolloutStep"))
+        await until(lambda: any("begins anew" in message for message in told(cluster, "RolloutStep")))
         assert daemon.policy.settings is not daemon.policy.own
 
 
@@ -250,7 +248,7 @@ async def test_without_its_key_the_rollout_ends_and_the_policy_is_in_force() -> 
         edit(cluster, rollout=None)
         await until(lambda: state(cluster) is None)
         assert daemon.policy.settings is daemon.policy.own
-        assert told(cluster, "RolloutEnded") == [words.ENDED]
+        await until(lambda: told(cluster, "RolloutEnded") == [words.ENDED])
 
 
 @pytest.mark.parametrize(
@@ -286,7 +284,7 @@ async def test_people_promote_and_take_back() -> None:
         await until(lambda: is_in(cluster, RolloutPhase.RUNNING))
         order(cluster, "promote")
         await until(lambda: is_in(cluster, RolloutPhase.COMPLETE))
-        assert words.PROMOTED in told(cluster, "RolloutPromoted")
+        await until(lambda: told(cluster, "RolloutPromoted") == [words.PROMOTED])
         order(cluster, "take-back")
         await until(lambda: is_in(cluster, RolloutPhase.TAKEN_BACK))
         assert daemon.policy.settings is daemon.policy.own
@@ -304,3 +302,34 @@ async def test_what_is_shown_says_which_is_in_force_and_why() -> None:
         assert document["phase"] == "Running"
         assert document.keys() == shown(written).keys()
         assert "the candidate is in force" in daemon.policy.rollout_told()
+
+
+SHADOW = ALL.replace("- all: 1m\n- all: 1m", "- shadow: 1m\n- all: 1m")
+
+
+async def test_in_a_shadow_step_the_candidate_decides_beside_and_is_not_in_force() -> None:
+    async with rolling(the_map(BETTER, SHADOW)) as (cluster, daemon):
+        await until(lambda: is_in(cluster, RolloutPhase.RUNNING))
+        assert daemon.policy.settings is daemon.policy.own
+        await until(lambda: told(cluster, "RolloutShadowed"), LONG_SECONDS)
+        assert "had the same starts and evictions" in told(cluster, "RolloutShadowed")[0]
+        await until(lambda: daemon.policy.settings is not daemon.policy.own)
+
+
+async def test_a_candidate_that_would_evict_is_taken_back_before_it_does() -> None:
+    async with (
+        Cluster([node("n1", cpu="4")], settings=QUICK_TO_GO) as cluster,
+        ApiClient(Connection(cluster.url)) as client,
+    ):
+        cluster.client.create("configmaps", the_map(PREEMPTING, SHADOW))
+        cluster.client.create("scheduling.k8s.io/priorityclasses", priority_class("high", 100))
+        low, high = gang("low", 4, minimum=1), of_class("high", gang("high", 1))
+        async with scheduling(cluster.url, policy=await opened(client)):
+            await until(lambda: is_in(cluster, RolloutPhase.RUNNING))
+            for each in (*low, *high):
+                cluster.client.create("pods" if each["kind"] == "Pod" else "scheduling.volcano.sh/podgroups", each)
+                await until(lambda: len(nodes_of(cluster, "low")) == min(4, len(cluster.client.list("pods"))))
+            await until(lambda: is_in(cluster, RolloutPhase.TAKEN_BACK), SOON_SECONDS)
+            [message] = await until(lambda: told(cluster, "RolloutTakenBack"))
+            assert message.startswith("evictions per hour: measured 1, promised <= 0")
+            assert len(nodes_of(cluster, "low")) == 4

@@ -40,7 +40,7 @@ def before_steps(phase: str, since: str) -> str:
 
 
 def served(span: str, of: str) -> str:
-    return f"time      {span} of {of} in force and measured"
+    return f"time      {span} of {of} measured"
 
 
 def why(message: str) -> str:

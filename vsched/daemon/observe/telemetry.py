@@ -116,6 +116,8 @@ class Telemetry:
         """Called with two jobs that take from each other in turn."""
         self.measured = Counts()
         """What happened since the keeper of the policy's rollout asked last; bounded by the classes of times."""
+        self.shadowed = Counts()
+        """The same of a candidate that decides beside the policy in force."""
         self.measured_from = 0.0
         """Waits of pods that were created earlier are not among these; seconds since the epoch."""
         self._bind_stage = self.metrics.stage.labels("Bind")
@@ -140,6 +142,11 @@ class Telemetry:
     def take_measured(self) -> Counts:
         """What happened since this was asked last."""
         found, self.measured = self.measured, Counts()
+        return found
+
+    def take_shadowed(self) -> Counts:
+        """The same of the candidate in a shadow step."""
+        found, self.shadowed = self.shadowed, Counts()
         return found
 
     def note(self, event: str, **fields: object) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from vsched.daemon.observe.advisor import Advisor
+from vsched.daemon.observe.candidate import CandidateShadow
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.observe.overviews import OverviewPublisher
 from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.verifier import Verifier
 from vsched.daemon.parts.base import Base
+from vsched.daemon.policy.config_map import PolicyMap
 from vsched.daemon.tasks import LongLived
+from vsched.daemon.words import rollout as rollout_words
 from vsched.daemon.words import tasks as words
 from vsched.model.frozen import frozen_history
 from vsched.web.findings import with_division
@@ -62,6 +65,10 @@ class Inspection:
         if options.verify and options.schedule:
             bounds = base.observing.verifying
             self._verifier = Verifier(options.verify, self.snapshots, self.recorder, telemetry, bounds)
+        self._shadow: CandidateShadow | None = None
+        if options.schedule and isinstance(base.policy, PolicyMap):
+            arbitrates = options.arbitrate
+            self._shadow = CandidateShadow(base.policy, self.snapshots, registry, telemetry, arbitrates=arbitrates)
         self._dumps = dump_routes(self.snapshots.look, self.recorder.ring, whose, registry)
         self._findings = telemetry.findings
         at_rest = self.snapshots.at_rest.wait
@@ -90,6 +97,8 @@ class Inspection:
         if self._advisor is not None:
             says = words.ADVICE
             tasks.append(LongLived("advice", self._advisor.run, says, acts=True))
+        if self._shadow is not None:
+            tasks.append(LongLived("candidate", self._shadow.run, rollout_words.SHADOWS, acts=True))
         if self._verifier is not None:
             tasks.append(LongLived("checks", self._verifier.run, words.CHECKS, acts=True))
         return tasks

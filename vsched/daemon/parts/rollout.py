@@ -26,6 +26,7 @@ from vsched.daemon.policy.rollout.machine import (
     advance,
     begin,
     resume,
+    shadows,
 )
 from vsched.daemon.policy.rollout.reading import STATE, Rollout, order_in, state_in
 from vsched.daemon.words import rollout as words
@@ -91,7 +92,10 @@ class RolloutKeeper:
         if before is not None and before.id == rollout.id:
             snapshot, now = self._telemetry.findings.snapshot, self._clock.now()
             waiting = await asyncio.to_thread(_ages, snapshot, before.entered, now)
-            counts, order = self._telemetry.take_measured(), order_in(annotations, rollout.id)
+            counts, beside = self._telemetry.take_measured(), self._telemetry.take_shadowed()
+            if shadows(before, rollout.spec):
+                counts, waiting = beside, {}
+            order = order_in(annotations, rollout.id)
             return advance(before, now, counts, waiting, rollout.spec, order)
         self._telemetry.take_measured()
         written, now = state_in(annotations), self._clock.now()

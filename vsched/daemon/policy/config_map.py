@@ -17,7 +17,7 @@ from vsched.api.base import Metadata, Wire
 from vsched.api.resources import CONFIG_MAPS
 from vsched.clock import Clock
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
-from vsched.daemon.policy.rollout.machine import RolloutState
+from vsched.daemon.policy.rollout.machine import RolloutState, shadows
 from vsched.daemon.policy.rollout.reading import Rollout, rollout_of, shown
 from vsched.daemon.words import files as files_words
 from vsched.daemon.words import log as words
@@ -139,6 +139,14 @@ class PolicyMap(PolicyInForce):
         rollout, state = self.rollout, self.state
         in_force = rollout is not None and state is not None and state.in_force and state.id == rollout.id
         return rollout.candidate if rollout is not None and in_force else self.own
+
+    @property
+    def shadowed(self) -> Settings | None:
+        """Those of the candidate while it decides beside the policy in force."""
+        rollout, state = self.rollout, self.state
+        if rollout is None or state is None or state.id != rollout.id or not shadows(state, rollout.spec):
+            return None
+        return rollout.candidate
 
     def rollout_dict(self) -> dict[str, object]:
         """Where the rollout is, without what was measured in detail."""

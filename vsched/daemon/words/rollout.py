@@ -17,6 +17,21 @@ def step_begins(number: int, of: int, step: str) -> str:
     return f"step {number} of {of}: {step}"
 
 
+SHADOW_FAILED = "the candidate cannot decide beside the policy in force; it is tried again"
+SHADOWS = "decides with the candidate of a rollout, beside the policy in force"
+
+
+def beside(span: str) -> str:
+    return f"the candidate decides beside the policy in force for {span}; nothing of it is carried out"
+
+
+def shadowed(compared: int, alike: int, evictions: int) -> str:
+    return (
+        f"of the last {compared} sessions that the candidate decided as well, {alike} had the same starts and "
+        f"evictions; it would have evicted {evictions} pods"
+    )
+
+
 def in_force_all(span: str) -> str:
     return f"the candidate is in force for {span}"
 

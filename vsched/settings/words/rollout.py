@@ -4,7 +4,7 @@ from __future__ import annotations
 
 WHAT = "rollout"
 HOLDS = "candidate, steps and limits"
-STEP = "one of window (with for), all"
+STEP = "one of shadow, window (with for), all"
 COUNT = "a number, as in '<= 20' or '<= 120 % of baseline'"
 SPAN = "a duration, as in '<= 200ms' or '<= 120 % of baseline'"
 WINDOW = "hours of the day in UTC, as in 22:00-06:00"

@@ -188,7 +188,9 @@ SPECS = st.builds(
     RolloutSpec,
     st.just("c"),
     st.lists(
-        st.one_of(STEPS.map(lambda each: RolloutStep(*each)), st.floats(1, 5000).map(RolloutStep)),
+        st.one_of(
+            STEPS.map(lambda each: RolloutStep(*each)), st.builds(RolloutStep, st.floats(1, 5000), shadow=st.booleans())
+        ),
         min_size=1,
         max_size=4,
     ).map(tuple),
@@ -217,12 +219,13 @@ def test_at_any_time_and_with_kills_at_any_point(
     for seconds, evictions, wait, then in looks:
         now += seconds
         before = state
-        counts = Counts(evictions, waits=times_of([] if wait is None else [wait]))
+        counts = Counts(evictions, compared=evictions, waits=times_of([] if wait is None else [wait]))
         state = advance(before, now, counts, {}, spec).state
         # It is in force within its steps and their hours only, and after the last of them.
         if state.in_force and state.phase is not RolloutPhase.COMPLETE:
             assert state.phase in (RolloutPhase.RUNNING, RolloutPhase.HELD)
             assert spec.steps[state.step].covers(now)
+            assert not spec.steps[state.step].shadow
         # What was taken back stays so.
         if before.phase is RolloutPhase.TAKEN_BACK:
             assert (state.phase, state.in_force) == (RolloutPhase.TAKEN_BACK, False)
@@ -230,7 +233,7 @@ def test_at_any_time_and_with_kills_at_any_point(
         assert 0 <= state.step - before.step <= 1
         if before.phase is RolloutPhase.RUNNING and (state.step > before.step or state.phase is RolloutPhase.COMPLETE):
             assert before.served + min(seconds, MOST_SECONDS) >= spec.steps[before.step].seconds
-            assert before.in_force
+            assert before.in_force or spec.steps[before.step].shadow
         assert 0 <= state.clock - before.clock <= min(seconds, MOST_SECONDS) + 1e-6
         # Whatever is written is read back, and a kill continues from there.
         if then or (state.phase, state.step) != (before.phase, before.step):

@@ -27,11 +27,20 @@ class Counts(msgspec.Struct, omit_defaults=True):
     in_vain: int = 0
     waits: Times = msgspec.field(default_factory=dict)
     sessions: Times = msgspec.field(default_factory=dict)
+    compared: int = 0
+    """Sessions that the candidate decided as well, in a shadow step."""
+    alike: int = 0
+    """Of these, those with the same starts and evictions."""
+    seconds: float = 0.0
+    """The processor time of that."""
 
     def add(self, other: Counts) -> None:
         """Count what happened in another time, too."""
         self.evictions += other.evictions
         self.in_vain += other.in_vain
+        self.compared += other.compared
+        self.alike += other.alike
+        self.seconds += other.seconds
         for mine, theirs in ((self.waits, other.waits), (self.sessions, other.sessions)):
             for at, count in theirs.items():
                 mine[at] = mine.get(at, 0) + count

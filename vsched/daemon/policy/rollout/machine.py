@@ -115,7 +115,7 @@ def advance(
     if state.phase in ENDED:
         return Advance(replace(state, seen=now))
     seconds = min(max(0.0, now - state.seen), MOST_SECONDS)
-    measures = state.in_force or state.phase is RolloutPhase.BASELINE
+    measures = state.in_force or state.phase is RolloutPhase.BASELINE or shadows(state, spec)
     if not measures:
         return _in_force(Advance(replace(state, seen=now)), now, spec)
     window = state.window.adding(state.clock, counts)
@@ -125,6 +125,11 @@ def advance(
     if state.phase is RolloutPhase.BASELINE:
         return _in_force(_baseline(state, now, figures, spec), now, spec)
     return _in_force(_judge(state, now, seconds, figures, spec), now, spec)
+
+
+def shadows(state: RolloutState, spec: RolloutSpec) -> bool:
+    """Whether the candidate decides beside the policy in force."""
+    return state.phase in (RolloutPhase.RUNNING, RolloutPhase.HELD) and spec.steps[state.step].shadow
 
 
 def _ordered(state: RolloutState, now: float, order: RolloutOrder | None) -> Advance | None:
@@ -147,7 +152,9 @@ def _baseline(state: RolloutState, now: float, figures: dict[Measure, float], sp
 def _judge(
     state: RolloutState, now: float, seconds: float, figures: dict[Measure, float], spec: RolloutSpec
 ) -> Advance:
-    broken = [text for limit in spec.limits if (text := _broken(limit, figures, state.baseline))]
+    step = spec.steps[state.step]
+    limits = [limit for limit in spec.limits if limit.measure.in_shadow or not step.shadow]
+    broken = [text for limit in limits if (text := _broken(limit, figures, state.baseline))]
     if broken and spec.take_back:
         said = Said("RolloutTakenBack", words.taken_back("; ".join(broken)), True)
         return _ends(state, now, RolloutPhase.TAKEN_BACK, said)
@@ -161,12 +168,17 @@ def _judge(
         return Advance(replace(state, phase=RolloutPhase.RUNNING, message=said.message), (said,))
     served = state.served + seconds
     state = replace(state, served=served)
-    unknown = any(limit.measure not in figures for limit in spec.limits)
-    if served < spec.steps[state.step].seconds or unknown:
+    total = state.window.total()
+    unknown = any(limit.measure not in figures for limit in limits) or (step.shadow and not total.compared)
+    if served < step.seconds or unknown:
         return Advance(state)
+    shadowed = (Said("RolloutShadowed", words.shadowed(total.compared, total.alike, total.evictions)),)
+    says = shadowed if step.shadow else ()
     if state.step + 1 < len(spec.steps):
-        return _step_begins(state, state.step + 1, now, spec)
-    return _ends(state, now, RolloutPhase.COMPLETE, Said("RolloutComplete", words.COMPLETE))
+        begun = _step_begins(state, state.step + 1, now, spec)
+        return Advance(begun.state, (*says, *begun.says))
+    done = _ends(state, now, RolloutPhase.COMPLETE, Said("RolloutComplete", words.COMPLETE))
+    return Advance(done.state, (*says, *done.says))
 
 
 def _broken(limit: Limit, figures: dict[Measure, float], baseline: dict[str, float]) -> str:
@@ -210,6 +222,8 @@ def _step_begins(state: RolloutState, number: int, now: float, spec: RolloutSpec
 def step_text(step: RolloutStep) -> str:
     """A step in a few words."""
     span = short_duration(step.seconds)
+    if step.shadow:
+        return words.beside(span)
     if not step.is_window:
         return words.in_force_all(span)
     hours = "-".join(f"{minute // 60:02d}:{minute % 60:02d}" for minute in (step.begins, step.ends))
@@ -231,4 +245,8 @@ def _in_force(found: Advance, now: float, spec: RolloutSpec) -> Advance:
 def _may_be_in_force(state: RolloutState, now: float, spec: RolloutSpec) -> bool:
     if state.phase is RolloutPhase.COMPLETE:
         return True
-    return state.phase in (RolloutPhase.RUNNING, RolloutPhase.HELD) and spec.steps[state.step].covers(now)
+    return (
+        state.phase in (RolloutPhase.RUNNING, RolloutPhase.HELD)
+        and not shadows(state, spec)
+        and spec.steps[state.step].covers(now)
+    )
