@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.daemon.preempting import POLICY as PREEMPTING
@@ -19,7 +20,7 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.policy.config_map import ConfigMapKey, PolicyMap
 from vsched.daemon.policy.rollout.machine import RolloutPhase, RolloutState
-from vsched.daemon.policy.rollout.reading import ORDER, shown, state_in
+from vsched.daemon.policy.rollout.reading import ORDER, STATE, shown, state_in
 from vsched.daemon.words import rollout as words
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -68,6 +69,12 @@ def state(cluster: Cluster) -> RolloutState | None:
 def is_in(cluster: Cluster, phase: RolloutPhase) -> bool:
     written = state(cluster)
     return written is not None and written.phase is phase
+
+
+def at_first(cluster: Cluster) -> bool:
+    """Whether it is in its first step."""
+    written = state(cluster)
+    return written is not None and written.step == 0
 
 
 def told(cluster: Cluster, reason: str) -> list[str]:
@@ -240,6 +247,23 @@ async def test_an_edit_of_the_policy_begins_anew() -> None:
         edit(cluster, conf=POLICY + "schedulePeriod: 250ms\n")
         await until(lambda: is_in(cluster, RolloutPhase.RUNNING))
         assert daemon.policy.own.period_seconds == 0.25
+
+
+@pytest.mark.parametrize("nonsense", ["", "[]", "steps"], ids=["nothing", "another document", "a step too far"])
+async def test_a_state_that_makes_no_sense_begins_anew(nonsense: str) -> None:
+    async with Cluster([node("n1")]) as cluster, ApiClient(Connection(cluster.url)) as client:
+        cluster.client.create("configmaps", the_map(BETTER))
+        policy = await opened(client)
+        assert policy.rollout is not None
+        far = msgspec.json.encode(RolloutState(policy.rollout.id, RolloutPhase.RUNNING, step=7, steps=9)).decode()
+        text = far if nonsense == "steps" else nonsense
+
+        def noted(before: Obj) -> Obj:
+            return {**before, "metadata": {**before["metadata"], "annotations": {STATE: text}}}
+
+        cluster.client.patch("configmaps", AT.namespace, AT.name, noted)
+        async with scheduling(cluster.url, policy=policy):
+            await until(lambda: is_in(cluster, RolloutPhase.RUNNING) and at_first(cluster))
 
 
 async def test_without_its_key_the_rollout_ends_and_the_policy_is_in_force() -> None:

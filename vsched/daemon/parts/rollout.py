@@ -99,7 +99,8 @@ class RolloutKeeper:
             return advance(before, now, counts, waiting, rollout.spec, order)
         self._telemetry.take_measured()
         written, now = state_in(annotations), self._clock.now()
-        if before is None and written is not None and written.id == rollout.id and written.step < written.steps:
+        is_known = written is not None and written.id == rollout.id and 0 <= written.step < len(rollout.spec.steps)
+        if before is None and written is not None and is_known:
             self._written = written
             return Advance(resume(written, now, rollout.spec))
         found = begin(rollout.id, now, rollout.spec)
