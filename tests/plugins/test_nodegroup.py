@@ -27,10 +27,16 @@ def opened(text: str, args: NodeGroupArgs | None = None, *, hierarchy: bool = Fa
 
 def allowed(world: World, plugin: NodeGroup, queue: str = "q") -> str:
     shape = world.task("new.0").shape
-    checks = [*plugin.queue_checks(queue, shape, world.nodes), *plugin.queue_limit_checks(queue, shape, world.nodes)]
-    assert not any(check.resolvable for check in checks), "evicting pods changes no group"
+    groups, limits = (
+        plugin.queue_checks(queue, shape, world.nodes),
+        plugin.queue_limit_checks(queue, shape, world.nodes),
+    )
+    assert not any(check.resolvable for check in groups), "evicting pods changes no group"
+    assert all(check.resolvable for check in limits), "evicting pods of the queue makes room within its limit"
     return " ".join(
-        name for row, name in enumerate(world.nodes.statics.names) if all(check.passes[row] for check in checks)
+        name
+        for row, name in enumerate(world.nodes.statics.names)
+        if all(check.passes[row] for check in (*groups, *limits))
     )
 
 
@@ -192,3 +198,17 @@ def test_what_another_cycle_placed_counts_against_the_limit() -> None:
 
     assert decided.nodes == {"b.0": "n1"}
     assert decided.why("ns/a.0") == available(4, {GROUP_AT_LIMIT: 1, OTHER_GROUP: 3})
+
+
+def test_an_urgent_job_takes_the_place_of_another_of_its_queue_within_the_limit() -> None:
+    limits = f'{LIMITS}={{"g1":{{"cpu":1}}}}'
+    text = f"""
+{NODES}
+class high 100
+queue q required=g1 {limits}
+job ns/low queue=q pods=1 cpu=1 phase=Running on=n1
+job ns/urgent queue=q class=high pods=1 cpu=1
+"""
+    decided = plan(text, policy_of("priority nodegroup predicates", actions="enqueue, allocate, preempt"))
+
+    assert decided.evicted == [["low.0"]]

@@ -212,7 +212,7 @@ def allowed(
         plugin.on_allocate(JOB, world.task(world.labels(), shape), 1)
     checks = plugin.dynamic_checks(shape, None, opening.nodes)
     assert plugin.is_dynamic(shape, None) or not checks
-    assert not any(check.resolvable for check in checks)
+    assert all(check.resolvable for check in checks), "pods that leave give back what is kept"
     return " ".join(
         name for row, name in enumerate(opening.nodes.statics.names) if all(check.passes[row] for check in checks)
     )

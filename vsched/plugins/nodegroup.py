@@ -93,7 +93,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
             return ()
         column = nodes.statics.label(GROUP)
         passes: Mask = _spread(column, [group not in full for group in column.values], True).astype(np.bool_)
-        return (Check(words.GROUP_AT_LIMIT, passes, code=Code.NODE_GROUP),)
+        return (Check(words.GROUP_AT_LIMIT, passes, resolvable=True, code=Code.NODE_GROUP),)
 
     def queue_score(self, queue: str, shape: Shape, nodes: NodeTable) -> Floats | None:
         """100 for required groups, 50 for preferred ones, the sum for both; -1 for preferred anti-affinity."""

@@ -82,6 +82,10 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
         yield words.bad_eviction(task.key, eviction.beneficiary, why) if why else ""
 
 
+REFUSING = frozenset({"extender", "nodegroup", "resourcestrategyfit"})
+"""Plugins by which a node with room may refuse a pod until others have left: what they count is not looked at here."""
+
+
 def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
     """No victim can be left out: what was placed of the job that it leaves for does not fit there without that room.
 
@@ -89,6 +93,8 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
     rules for nodes alone. What leaves together with others counts as one. Room for pods with which jobs may grow counts
     as taken.
     """
+    if cycle.facts.plugins & REFUSING:
+        return
     for key, queues, holds in takers_in_turn(cycle):
         placed, victims = cycle.placed[key], cycle.victims[key]
         if not placed or any(map(is_bound_by_more, [*victims, *(cycle.tasks[uid] for uid in placed)])):
