@@ -13,6 +13,7 @@ from vsched.framework.registry import Registry
 from vsched.settings import load_text
 from vsched.settings.rollout import Limit, Measure, RolloutSpec, RolloutStep, read_rollout
 from vsched.settings.words import rollout as words
+from vsched.settings.words.reading import did_you_mean
 
 CONFIG = Path(__file__).parents[2] / "config"
 GOOD = """
@@ -67,7 +68,7 @@ def test_hours_of_a_window(hours: str, at: int, covers: bool) -> None:
     ("before", "after", "problem"),
     [
         pytest.param(
-            "takeBack", "takeback", "here:14: takeback: " + words.unknown_key("; did you mean 'takeBack'?"), id="key"
+            "takeBack", "takeback", "here:14: takeback: " + words.unknown_key(did_you_mean("takeBack")), id="key"
         ),
         pytest.param("takeBack: false", "takeBack: 7", "here:14: takeBack: expected true or false", id="no boolean"),
         pytest.param(

@@ -76,7 +76,7 @@ class Chosen(PolicyInForce):
     def choose(self, text: str) -> None:
         """From the next session on this one is in force."""
         self.text = text
-        self.settings = self._load(2)
+        self.own = self._load(2)
 
 
 class Held:

@@ -49,6 +49,7 @@ SENTENCES = [
         rollout.began_anew("step 1 of 1"),
         "begins anew: the policy, the candidate or the rollout was edited; step 1 of 1",
     ),
+    (rollout.share_of_baseline(1.2), "<= 120% of baseline"),
     (rollout.refused("x"), "rollout refused, the policy of its own key is in force: x"),
     (
         rollout.told("Running", "step 1 of 1", in_force=True),

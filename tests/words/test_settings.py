@@ -19,6 +19,8 @@ SENTENCES = [
     (rollout.unknown_measure("wait p95", ""), "nobody measures this (expected one of wait p95)"),
     (rollout.expected("candidate", "a list"), "expected candidate, got a list"),
     (rollout.steps_expected(20, "nothing"), "expected a list of 1 to 20 steps, got nothing"),
+    (rollout.EVICTIONS_PER_HOUR, "evictions per hour"),
+    (rollout.EVICTIONS_IN_VAIN, "evictions in vain"),
     (rollout.without_length("for"), "a step without its length (expected for)"),
     # settings/words/policy
     (policy.cannot_be_read("policy.yaml", "it is gone"), "policy.yaml: cannot be read: it is gone"),

@@ -14,6 +14,7 @@ from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.scalars import INVALID, boolean, read_scalar
 from vsched.settings.reading.tree import Keyed, Listed, MappingEntry, Node, Scalar, got, parse
 from vsched.settings.words import rollout as words
+from vsched.words import TRUE_OR_FALSE
 
 KEY = "rollout"
 """The key of the policy's ConfigMap."""
@@ -30,9 +31,9 @@ _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,3})?")
 class Measure(StrEnum):
     """What may be limited."""
 
-    EVICTIONS = "evictions per hour"
+    EVICTIONS = words.EVICTIONS_PER_HOUR
     """Pods that were evicted within the last hour."""
-    IN_VAIN = "evictions in vain"
+    IN_VAIN = words.EVICTIONS_IN_VAIN
     """Evictions within the last hour for pods that were not placed afterwards, although there was room."""
     WAIT = "wait p95"
     """From the creation of a pod until its binding; pods that are still waiting count with their age."""
@@ -197,7 +198,7 @@ def _take_back(entry: MappingEntry | None, problems: Problems) -> bool:
         return True
     found = boolean(entry.value) if isinstance(entry.value, Scalar) else INVALID
     if found is INVALID:
-        problems.add(entry.line, "takeBack", words.expected("true or false", got(entry.value)))
+        problems.add(entry.line, "takeBack", words.expected(TRUE_OR_FALSE, got(entry.value)))
     return found is not False
 
 

@@ -41,10 +41,10 @@ def status(where: str, cluster: ClusterFlags, output: Output) -> None:
         print_document(document(found), output.output)
 
 
-def _ordering(name: str, help: str) -> None:
+def _ordering(name: str, short_help: str) -> None:
     """Add ``vsched rollout NAME``."""
 
-    @command.command(name, help=help, epilog=f"Example:  vsched rollout {name} vsched/vsched-policy")
+    @command.command(name, help=short_help, epilog=f"Example:  vsched rollout {name} vsched/vsched-policy")
     @click.argument("where", metavar="NAMESPACE/NAME")
     @cluster_flags
     def run(where: str, cluster: ClusterFlags) -> None:
@@ -54,5 +54,5 @@ def _ordering(name: str, help: str) -> None:
         say(with_client(cluster, lambda client: ask(client, where, RolloutOrder(name))))
 
 
-_ordering("promote", "Leave out the steps that are left: the candidate is in force from now on.")
-_ordering("take-back", "Put the policy before in force again, also after the last step.")
+_ordering("promote", short_help="Leave out the steps that are left: the candidate is in force from now on.")
+_ordering("take-back", short_help="Put the policy before in force again, also after the last step.")

@@ -74,3 +74,7 @@ def refused(problems: str) -> str:
 
 def told(phase: str, message: str, *, in_force: bool) -> str:
     return f"rollout {phase}, {'the candidate' if in_force else 'the policy before'} is in force: {message}"
+
+
+def share_of_baseline(share: float) -> str:
+    return f"<= {share:.0%} of baseline"

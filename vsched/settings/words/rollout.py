@@ -31,3 +31,7 @@ def steps_expected(most: int, got: str) -> str:
 
 def without_length(key: str) -> str:
     return f"a step without its length (expected {key})"
+
+
+EVICTIONS_PER_HOUR, EVICTIONS_IN_VAIN = "evictions per hour", "evictions in vain"
+"""Keys of ``limits``."""

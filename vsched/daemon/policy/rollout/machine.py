@@ -201,7 +201,7 @@ def figure(measure: Measure, value: float) -> str:
 
 def limit_text(limit: Limit) -> str:
     """A limit for people."""
-    return f"<= {limit.most:.0%} of baseline" if limit.of_baseline else f"<= {figure(limit.measure, limit.most)}"
+    return words.share_of_baseline(limit.most) if limit.of_baseline else f"<= {figure(limit.measure, limit.most)}"
 
 
 def _step_begins(state: RolloutState, number: int, now: float, spec: RolloutSpec) -> Advance:
