@@ -23,8 +23,8 @@ from vsched.record import words
 from vsched.record.lines import FORMAT, AnyLine, Began
 
 ENDING = ".jsonl.gz"
-SEGMENT_BYTES = 64 << 20
-"""A longer segment ends."""
+SEGMENT_BYTES = 8 << 20
+"""A longer segment ends. Whoever starts reads the last one, which takes a second then."""
 LEVEL = 6
 GZIP = 31
 """zlib's number for streams of gzip with the largest window."""

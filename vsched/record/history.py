@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
 from vsched.record.book import WorkBook
+from vsched.record.folder import read_all
 from vsched.record.lines import (
     UNSEEN,
     AnyLine,
@@ -205,6 +207,11 @@ def merged(traces: Sequence[Iterable[AnyLine]]) -> Iterator[AnyLine]:
     segments.sort(key=lambda segment: segment[0].at)
     seen = [_as_seen(segment) for segment in segments]
     yield from (line for _, line in heapq.merge(*seen, key=lambda each: each[0]))
+
+
+def read_together(paths: Iterable[Path]) -> Iterator[AnyLine]:
+    """The lines of files and folders of one cluster, put together; raises BadInput."""
+    return merged([read_all([path]) for path in paths])
 
 
 def _as_seen(segment: Sequence[AnyLine]) -> Iterator[tuple[float, AnyLine]]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
-from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from vsched.cli.ask.recordings import decoded_recording
-from vsched.cli.plan.buy.answer import Bought, bought
+from vsched.cli.plan.buy.answer import Bought, bought, limit_of
 from vsched.cli.plan.buy.flags import BuyFlags
 from vsched.cli.plan.changes import Changes, Ran, changes_between
 from vsched.cli.plan.moments import next_moment
@@ -32,6 +30,7 @@ from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings import load_text
 from vsched.settings.installed import registry
@@ -56,6 +55,10 @@ class WhatIf(NamedTuple):
     changes: Changes
     notes: Sequence[str]
     """What has to be said of the changes, a sentence each."""
+    policy: Policy
+    """The one that is in force then."""
+    final: Snapshot
+    """How the cluster stands then, once what was decided has come true."""
 
 
 def fetch(target: DaemonTarget) -> Recording:
@@ -109,7 +112,9 @@ def what_if(
         then.notes.append(words.DIVISION_STAYS)
     then.notes += after.planned.ended
     changes = changes_between(before, after, then.sent)
-    return WhatIf(recording, _asked(edits, policy, config), before.planned, after.planned, changes, then.notes)
+    asked = _asked(edits, policy, config)
+    chosen = policy or in_force
+    return WhatIf(recording, asked, before.planned, after.planned, changes, then.notes, chosen, after.final)
 
 
 def buy_live(
@@ -137,30 +142,19 @@ def buy_live(
     )
 
 
-def starts_live(
-    recording: Recording, edits: Sequence[PlanEdit], *, workloads: WorkloadTable = NO_WORKLOADS, seconds: float
-) -> list[Estimate]:
-    """When the gangs that the edits bring, and that still wait once a cycle has decided, may start.
+def starts_of(what: WhatIf, seconds: float) -> list[Estimate]:
+    """When the gangs that the edits bring, and that still wait then, may start.
 
     Looks for so long at each of them, at most.
     """
-    policy, _ = _policies(recording, None)
-    _, ran = _tried(recording, edits, policy, (), 1, workloads, unchecked)
-    fixed = freeze(ran.final)
-    report = run_cycle(fixed, policy, registry())
-    order = waiting_order(fixed, policy, registry())
-    found = []
-    for key in lacking(fixed, report):
-        if key not in recording.snapshot.jobs:
-            until = monotonic() + seconds
-            found.append(
-                estimate(fixed, policy, registry(), report, Goal(key), order, over := partial(_is_over, until), over)
-            )
-    return found
-
-
-def _is_over(until: float) -> bool:
-    return monotonic() >= until
+    fixed = freeze(what.final)
+    report = run_cycle(fixed, what.policy, registry())
+    order, begin = waiting_order(fixed, what.policy, registry()), limit_of(seconds)
+    return [
+        estimate(fixed, what.policy, registry(), report, Goal(key), order, over := begin(), over)
+        for key in lacking(fixed, report)
+        if key not in what.recording.snapshot.jobs
+    ]
 
 
 def consolidate_live(

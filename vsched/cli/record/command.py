@@ -22,7 +22,6 @@ from vsched.log import LogFormat, configure
 if TYPE_CHECKING:
     from vsched.daemon.recording import RecordSettings
     from vsched.kube.auth.connection import Connection
-    from vsched.record.history import History
 
 EPILOG = """\b
 Examples:
@@ -153,9 +152,10 @@ async def _record(settings: RecordSettings, connection: Connection) -> None:
 def info(files: tuple[Path, ...], output: Output) -> None:
     """Show what is in a trace: its time and what of it was not seen, nodes, jobs, pods, and waits by queue."""
     from vsched.cli.record.view import as_text
+    from vsched.record.history import History, read_together
     from vsched.record.summary import summary
 
-    found = summary(_history(files))
+    found = summary(History(read_together(files)))
     output.show(lambda: found, lambda look: as_text(found, look))
 
 
@@ -164,10 +164,9 @@ def info(files: tuple[Path, ...], output: Output) -> None:
 @click.option("-O", "--out", type=PATH, required=True, metavar="FILE", help="output file")
 def merge(files: tuple[Path, ...], out: Path) -> None:
     """Put traces of one cluster together in one file."""
-    from vsched.record.folder import read_all
-    from vsched.record.history import merged
+    from vsched.record.history import read_together
 
-    _write(out, merged([read_all([path]) for path in files]))
+    _write(out, read_together(files))
 
 
 @command.command(
@@ -195,13 +194,6 @@ def cut(files: tuple[Path, ...], since: tuple[bool, float] | None, until: tuple[
 
 def _said(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}"
-
-
-def _history(files: tuple[Path, ...]) -> History:
-    from vsched.record.folder import read_all
-    from vsched.record.history import History, merged
-
-    return History(merged([read_all([path]) for path in files]))
 
 
 def _write(path: Path, lines: Any) -> None:

@@ -18,8 +18,8 @@ from vsched.errors import BadInput
 from vsched.lab.trace import words
 from vsched.lab.trace.files import POD_LETTERS, WHOLE_GPU, ClusterTrace, RealRun, TraceGang, TraceNode, TracePod
 from vsched.model.amounts.durations import short_duration
-from vsched.record.folder import read_all, read_lines
-from vsched.record.history import History, RecordedJob, RecordedNode, RecordedPod, merged
+from vsched.record.folder import read_lines
+from vsched.record.history import History, RecordedJob, RecordedNode, RecordedPod, read_together
 from vsched.record.lines import DELETED, FAILED, SUCCEEDED, UNSEEN, Began, Requests
 
 GPUS = ("nvidia.com/gpu", "amd.com/gpu")
@@ -88,7 +88,7 @@ def is_work(path: Path) -> bool:
 
 def read_work(path: Path, nodes: Sequence[TraceNode] = ()) -> ClusterTrace:
     """The trace in a file or folder of ``vsched record``, on its nodes or on these; raises BadInput."""
-    return work_of(path, History(merged([read_all([path])])), nodes)
+    return work_of(path, History(read_together([path])), nodes)
 
 
 def work_of(path: Path, history: History, nodes: Sequence[TraceNode] = ()) -> ClusterTrace:

@@ -17,6 +17,7 @@ from tests.support.builders import merged
 from tests.support.running import gang, has_listed, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.cli.plan.changes import EvictionChange
 from vsched.cli.plan.several import words
 from vsched.cli.plan.several.answers import ClusterAnswer, best, cheapest
 from vsched.cli.plan.several.targets import by_file
@@ -177,7 +178,8 @@ def test_files_beside_the_file_of_clusters_are_found(tmp_path: Path) -> None:
 
 
 def an_answer(cluster: str, seconds: float, displaced: int = 0, problem: str = "") -> ClusterAnswer:
-    return ClusterAnswer(cluster, seconds=seconds, displaced=(None,) * displaced, problem=problem)  # type: ignore[arg-type]
+    evicted = EvictionChange("ns/p", "n1", "reclaim", "ns/new", then=True)
+    return ClusterAnswer(cluster, seconds=seconds, displaced=(evicted,) * displaced, problem=problem)
 
 
 @pytest.mark.parametrize(

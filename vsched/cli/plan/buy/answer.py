@@ -56,12 +56,12 @@ def bought(
     if policy.plugin("extender") is not None:
         said.append(words.EXTENDER_NOT_CALLED)
     report = run_cycle(snapshot, policy, registry())
-    limit = _limit((buying.search_time or SEARCH_SECONDS) / PARTS)
+    limit = limit_of((buying.search_time or SEARCH_SECONDS) / PARTS)
     found = menus(snapshot, policy, registry(), report, pools, limit, buying.most or MENUS_MAX)
     return Bought(found, pools, edits, said, snapshot.now, session)
 
 
-def _limit(seconds: float) -> Callable[[], Asked]:
+def limit_of(seconds: float) -> Callable[[], Asked]:
     """Begins a part: what it returns is True once so many seconds are over."""
 
     def begin() -> Asked:

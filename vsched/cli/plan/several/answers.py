@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import inf
 from typing import NamedTuple
 
 from vsched.cli.plan.changes import EvictionChange
-from vsched.cli.plan.live import WhatIf, fetched, starts_live, what_if
+from vsched.cli.plan.live import WhatIf, fetched, starts_of, what_if
 from vsched.cli.plan.several.targets import AskedCluster
 from vsched.cli.plan.trial import PlanEdit
 from vsched.errors import VschedError
@@ -45,21 +44,23 @@ class ClusterAnswer(NamedTuple):
         return bool(self.problem), self.seconds, len(self.displaced), self.cluster
 
     @property
-    def cheapest(self) -> tuple[bool, bool, int, float, str]:
-        """Sorts answers: where it starts at all and displaces least, then where it starts first."""
-        return bool(self.problem), self.seconds == inf, len(self.displaced), self.seconds, self.cluster
+    def cheapest(self) -> tuple[int, float, str]:
+        """Sorts answers of clusters that start it: where it displaces least, then where it starts first."""
+        return len(self.displaced), self.seconds, self.cluster
 
 
 def best(answers: Sequence[ClusterAnswer]) -> ClusterAnswer | None:
     """The cluster where it starts first, and displaces least of those; None where none is known to start it."""
-    first = min(answers, key=lambda answer: answer.soonest, default=None)
-    return None if first is None or first.problem or first.seconds == inf else first
+    return min(filter(_is_known_to_start, answers), key=lambda answer: answer.soonest, default=None)
 
 
 def cheapest(answers: Sequence[ClusterAnswer]) -> ClusterAnswer | None:
     """The cluster where it displaces least, and starts first of those; None where none is known to start it."""
-    first = min(answers, key=lambda answer: answer.cheapest, default=None)
-    return None if first is None or first.problem or first.seconds == inf else first
+    return min(filter(_is_known_to_start, answers), key=lambda answer: answer.cheapest, default=None)
+
+
+def _is_known_to_start(answer: ClusterAnswer) -> bool:
+    return not answer.problem and answer.seconds < inf
 
 
 def ask_all(
@@ -89,9 +90,8 @@ async def _recordings(clusters: Sequence[AskedCluster]) -> list[Recording | Vsch
 
 def answered(cluster: str, recording: Recording, edits: Sequence[PlanEdit], workloads: WorkloadTable) -> ClusterAnswer:
     """The answer by what the daemon of one cluster sees; one that refuses an object says so."""
-    asked = partial(what_if, recording, edits, workloads=workloads)
     try:
-        what = asked()
+        what = what_if(recording, edits, workloads=workloads)
     except VschedError as error:
         return ClusterAnswer(cluster, problem=str(error))
     fates = [fate for fate in what.changes.submitted if fate.pods]
@@ -102,14 +102,14 @@ def answered(cluster: str, recording: Recording, edits: Sequence[PlanEdit], work
         return ClusterAnswer(cluster, pods, placed, True, 0.0, "", displaced)
     if not fates:
         return ClusterAnswer(cluster, message=" ".join(what.notes), displaced=displaced)
-    seconds, says = _when(recording, edits, workloads, what)
+    seconds, says = _when(what)
     message = " ".join(part for part in (waiting[0].message, says) if part)
     return ClusterAnswer(cluster, pods, placed, False, seconds, message, displaced)
 
 
-def _when(recording: Recording, edits: Sequence[PlanEdit], workloads: WorkloadTable, what: WhatIf) -> tuple[float, str]:
+def _when(what: WhatIf) -> tuple[float, str]:
     """How long until the last of the gangs that wait may start, and what is said of that."""
-    starts = starts_live(recording, edits, workloads=workloads, seconds=SEARCH_SECONDS)
+    starts = starts_of(what, SEARCH_SECONDS)
     if not starts:
         return inf, ""
     latest = max(starts, key=lambda start: inf if start.earliest is None else start.earliest)
