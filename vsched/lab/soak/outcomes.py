@@ -38,10 +38,13 @@ class Violations:
         if len(lines) < MOST_LISTED:
             lines.append(what)
 
-    async def settle(self, find: Callable[[], Awaitable[Sequence[tuple[str, str]]]]) -> None:
-        """Look until nothing is found any more, so long at most; note what is found in the end, promise and line."""
+    async def settle(self, find: Callable[[], Awaitable[Sequence[tuple[str, str]]]], more: int = 0) -> None:
+        """Look until nothing is found any more, so long at most; note what is found in the end, promise and line.
+
+        ``more``: so many looks more than usual, a second each.
+        """
         found: Sequence[tuple[str, str]] = ()
-        for _ in range(LOOKS):
+        for _ in range(LOOKS + more):
             found = await find()
             if not found:
                 return

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
+from math import ceil
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from vsched.api.resources import CONSUMERS
 from vsched.clock import monotonic
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
+from vsched.kube.watch.bounds import ReflectorSettings
 from vsched.lab.outcomes import pod_watch
 from vsched.lab.sender import Obj
 from vsched.lab.soak import claims
@@ -37,6 +39,8 @@ from vsched.sim.cluster import Cluster
 LOOK_SECONDS = 5.0
 SETTLE_LOOKS = 120
 """How often it is looked whether all work runs, once nothing goes wrong any more."""
+SILENT_LOOKS = ceil(ReflectorSettings().silence_seconds)
+"""What a daemon knows may be as old as a watch that is silent and not given up yet."""
 PODS_PER_VCJOB = 20
 """For so many pods of gangs there is one vcjob."""
 AGENT = "vsched-users"
@@ -101,6 +105,7 @@ class BottleUsers:
                 self._violations.add(promise, what)
             churn.judge(self._violations)
             await self._violations.settle(self._untrue)
+            await self._violations.settle(self._unmirrored, SILENT_LOOKS)
             if settings.claims:
                 await self._violations.settle(partial(claims.broken, client))
 
@@ -129,13 +134,14 @@ class BottleUsers:
         )
         queues = client.list("scheduling.volcano.sh/queues")
         told = (*untrue_groups(pods, groups), *untrue_queues(pods, groups, queues, QUEUES))
-        nodes, everybody = [each["metadata"]["name"] for each in client.list("nodes")], client.list("pods")
+        return [(words.STATUS_NOT_TRUE, each) for each in told]
+
+    async def _unmirrored(self) -> list[tuple[str, str]]:
+        """What daemons know otherwise than it is now."""
+        client = self._cluster.client
+        nodes, pods = [each["metadata"]["name"] for each in client.list("nodes")], client.list("pods")
         running = [each.daemon.mirror for each in self._daemons if each.process is not None and each.daemon is not None]
-        mirrored = [each for mirror in running for each in untrue_mirror(mirror, everybody, nodes)]
-        return [
-            *((words.STATUS_NOT_TRUE, each) for each in told),
-            *((words.MIRROR_NOT_TRUE, each) for each in mirrored),
-        ]
+        return [(words.MIRROR_NOT_TRUE, each) for mirror in running for each in untrue_mirror(mirror, pods, nodes)]
 
     async def _settled(self) -> None:
         """Wait until nothing waits, so long at most."""
