@@ -548,6 +548,16 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             {"order: queues give in turn"},
             id="queues give in turn",
         ),
+        pytest.param(
+            "node n1 cpu=8\nqueue a deserved=cpu:1\nqueue b deserved=cpu:1\nqueue c deserved=cpu:6\n"
+            "job ns/a min=1 queue=a phase=Running\npods ns/a 4 cpu=1 on=n1\n"
+            "job ns/b min=1 queue=b phase=Running\npods ns/b 4 cpu=1 on=n1\npdb ns/guard selector=job:b allowed=0\n"
+            "job ns/c min=2 pods=2 cpu=1 queue=c phase=Inqueue",
+            "evict a.2 reclaim ns/c\nevict a.3 reclaim ns/c\nkeep c.0 n1\nkeep c.1 n1",
+            CAPACITY,
+            set(),
+            id="queues give in turn, but for pods that a budget guards",
+        ),
     ],
 )
 def test_what_the_checker_says(text: str, decisions: str, policy: Policy, broken: set[str]) -> None:

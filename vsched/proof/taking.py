@@ -260,8 +260,11 @@ def _share(queues: CycleQueues, name: str, held: Sums) -> Fraction:
 
 
 def _could_go(cycle: Cycle, task: Task, victim: Task) -> bool:
-    """Whether a pod is like a victim, and its job could lose it as well."""
+    """Whether a pod is like a victim, its job could lose it as well, and no disruption budget may forbid it."""
     if task.shape is not victim.shape or (task.preemptable, task.priority) != (victim.preemptable, victim.priority):
+        return False
+    labels = dict(task.labels.pairs)
+    if any(one.selector.matches(labels) for one in cycle.snapshot.budgets.get(task.namespace, ())):
         return False
     job = cycle.jobs[task.job]
     stay = [one for one in cycle.ready(job) if one is not task and one.uid not in cycle.bound]
