@@ -315,6 +315,31 @@ def test_turns_in_which_nobody_waits_take_no_time() -> None:
     assert in_a_bottle(main) == 0.0
 
 
+def test_tasks_of_a_group_end_in_an_order_that_does_not_follow_from_their_addresses() -> None:
+    async def main(loop: BottleLoop) -> list[int]:
+        ended: list[int] = []
+
+        async def work(number: int) -> None:
+            try:
+                await loop.create_future()
+            finally:
+                ended.append(number)
+
+        async def group_of(some: range) -> None:
+            async with asyncio.TaskGroup() as group:
+                others = [object() for _ in range(random.randrange(1_000))]
+                for number in some:
+                    group.create_task(work(number))
+                    del others[::2]
+                group.create_task(asyncio.sleep(1.0)).add_done_callback(lambda _: whole.cancel())
+
+        whole = loop.create_task(group_of(range(20)))
+        await asyncio.wait((whole,))
+        return ended
+
+    assert in_a_bottle(main) == list(range(20))
+
+
 @pytest.mark.parametrize("now", [0.0, 0.1, 1e5 / 3, 1e9 / 3])
 def test_who_waits_for_a_moment_wakes_up_after_it(now: float) -> None:
     async def main(loop: BottleLoop) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Executor
 from contextvars import Context, copy_context
 from functools import partial
+from itertools import count
 from math import ulp
 from random import Random
 from typing import Any, TypeVar
@@ -69,6 +70,28 @@ class _NoSelector:
         return ()
 
 
+class _NumberedTask(asyncio.Task[T]):
+    """A task whose place in a set follows from its number, and not from its address."""
+
+    def __init__(self, coro: Coroutine[Any, Any, T], *, loop: BottleLoop, **more: Any) -> None:
+        self._number = next(loop.numbers)
+        super().__init__(coro, loop=loop, **more)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
+class _NumberedFuture(asyncio.Future[T]):
+    """The same of a future."""
+
+    def __init__(self, *, loop: BottleLoop) -> None:
+        self._number = next(loop.numbers)
+        super().__init__(loop=loop)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
 class BottleLoop(asyncio.BaseEventLoop):
     """The loop of a bottle. Its time begins at 0."""
 
@@ -84,6 +107,8 @@ class BottleLoop(asyncio.BaseEventLoop):
         self.set_exception_handler(self._failed)
         self.failures: list[dict[str, Any]] = []
         """What went wrong in steps that nobody waits for."""
+        self.numbers = count()
+        """Of tasks and futures: task groups end theirs, and ``asyncio.wait`` looks at them, in the order of a set."""
 
     def time(self) -> float:
         return self._now
@@ -103,11 +128,15 @@ class BottleLoop(asyncio.BaseEventLoop):
     # -- steps
 
     def create_task(self, coro: Coroutine[Any, Any, T], **more: Any) -> asyncio.Task[T]:  # type: ignore[override]
-        task = super().create_task(coro, **more)
+        self._check_closed()  # type: ignore[attr-defined]
+        task = _NumberedTask(coro, loop=self, **more)
         process = process_in(more.get("context"))
         if process is not None:
             process.owns(task)
         return task
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return _NumberedFuture(loop=self)
 
     def _call_soon(self, callback: Any, args: Any, context: Context | None) -> asyncio.Handle:
         handle = _Step(callback, args, self, context)
