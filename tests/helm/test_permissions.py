@@ -18,7 +18,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.settings.load import load_text
 
 ROOT = Path(vsched.__file__).parent
-ELSEWHERE = ("apimachinery", "cli", "lab", "sim")
+ELSEWHERE = ("apimachinery", "cli", "client", "lab", "sim")
 """Rooms that are no part of a daemon."""
 ASKING = {"get", "list", "create", "replace", "patch", "delete", "request", "write", "fetch", "stream"}
 

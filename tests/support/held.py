@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from math import inf
 
 from tests.support.waiting import until
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.plan.live import fetched
+from vsched.client.target import DaemonTarget
 from vsched.clock import Clock, SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options

@@ -94,73 +94,6 @@ SENTENCES = [
         "http://10.0.0.1 serves no queues.scheduling.volcano.sh (are the definitions installed?)",
     ),
     (ask.which_namespace("team/train", "other"), "'team/train' with -n other: which namespace is meant?"),
-    (
-        ask.no_url("::", "http://localhost:8080"),
-        "--daemon '::': expected a URL such as http://localhost:8080, or host:port",
-    ),
-    (ask.CREDENTIALS_IN_URL, "--daemon: has a name or a password in it (expected --daemon-token-file FILE)"),
-    (
-        ask.reached_without_tls("token-file", "http://10.0.0.1:8080"),
-        "--daemon-token-file: http://10.0.0.1:8080 is reached without TLS (expected --daemon https://…)",
-    ),
-    (ask.CERTIFICATE_WITHOUT_KEY, "--daemon-cert-file and --daemon-key-file are needed together"),
-    (
-        ask.bad_certificate("a.crt", "a.key", "it is gone"),
-        "--daemon-cert-file a.crt, --daemon-key-file a.key: it is gone (expected a certificate and its "
-        "key as PEM files)",
-    ),
-    (
-        ask.REACHING,
-        "is vsched running there? --daemon URL says where; kubectl -n vsched port-forward "
-        "svc/vsched-leader 8080 leads there",
-    ),
-    (ask.LETTING_IN, "--daemon-token-file FILE, or --daemon-cert-file and --daemon-key-file, say who you are"),
-    (ask.PERMITTING, "a role with nonResourceURLs gives it, or --allow-user and --allow-group of vsched run"),
-    (ask.TRUSTING, "--daemon-ca-file FILE names its CA, --daemon-server-name NAME the name on its certificate"),
-    (
-        ask.unknown_caller("http://127.0.0.1:8080", "it is gone"),
-        "http://127.0.0.1:8080: does not know the caller: it is gone (--daemon-token-file FILE, or "
-        "--daemon-cert-file and --daemon-key-file, say who you are)",
-    ),
-    (
-        ask.serves_no("http://127.0.0.1:8080", "/api/v1/pods"),
-        "http://127.0.0.1:8080: serves no /api/v1/pods (is it vsched, and of this version?)",
-    ),
-    (ask.IS_THE_SERVER_URL, ": is the server URL"),
-    (ask.no_daemon("http://127.0.0.1:8080", "it is gone"), "http://127.0.0.1:8080: it is gone (is it vsched?)"),
-    (ask.PAGE_NOT_FOUND, "404 page not found"),
-    (
-        ask.not_trusted("it is gone"),
-        "its certificate is not trusted: it is gone (--daemon-ca-file FILE names its CA, "
-        "--daemon-server-name NAME the name on its certificate)",
-    ),
-    (ask.answers_without_tls("it is gone"), "it is gone (does it serve plain http:// there?)"),
-    (
-        ask.UNKNOWN_HOST,
-        "unknown host (is vsched running there? --daemon URL says where; kubectl -n vsched port-forward "
-        "svc/vsched-leader 8080 leads there)",
-    ),
-    (ask.NOBODY_LISTENS, "nobody listens there"),
-    (
-        ask.NOBODY_LISTENS_REACHING,
-        "nobody listens there (is vsched running there? --daemon URL says where; kubectl -n vsched "
-        "port-forward svc/vsched-leader 8080 leads there)",
-    ),
-    (ask.answers_over_tls("it is gone"), "it is gone (does it serve https:// there?)"),
-    (ask.CHECK_AUTHORITY, "; check certificate-authority"),
-    (ask.which_version("0.9.0"), "is it vsched, and of this version, 0.9.0?"),
-    (
-        ask.answer_cannot_be_read("http://127.0.0.1:8080", "it is cut off", "is it vsched?"),
-        "http://127.0.0.1:8080: its answer cannot be read: it is cut off (is it vsched?)",
-    ),
-    (ask.unreadable("it is gone"), "the answer cannot be read: it is gone"),
-    (ask.STREAM_ENDED, "the daemon ended the stream"),
-    (ask.event_too_long(1000), "an event is longer than 1000 bytes (is it vsched?)"),
-    (ask.out_of_order(3), "an update to version 3 came out of order"),
-    (
-        ask.unreadable_by_this_version("it is gone"),
-        "the answer cannot be read: it is gone (is it vsched, and of this version?)",
-    ),
     (ask.no_recording("it is gone"), "it is gone (expected a file that vsched dump wrote)"),
     # cli/autoscaling/words
     (
@@ -191,7 +124,6 @@ SENTENCES = [
     (dump.NEXT_SESSION, "its next session"),
     (dump.WHAT_WAS_SENT, "what the daemon sent"),
     (dump.exists_already("a.json.gz"), "a.json.gz: exists already (-O a.json.gz overwrites it)"),
-    (dump.NO_LIST_OF_RECORDINGS, "the daemon answers with no list of recordings (is it vsched, and of this version?)"),
     (dump.NOTHING_LOOKED_WRONG, "nothing looked wrong"),
     # cli/flags/words
     (flags.is_supported("devices"), "--ignore-unsupported devices: is supported; leave the word out"),

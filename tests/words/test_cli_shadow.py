@@ -22,7 +22,6 @@ SENTENCES = [
     (words.START_WAITS_HERE, "there, and would wait here"),
     (words.START_UNSEEN, "not compared: not seen waiting as it started"),
     (words.NONE, "none"),
-    (words.no_shadow("http://d"), "http://d is no shadow (expected a daemon with vsched run --shadow)"),
     (words.about("volcano", "1a2b"), "pods of volcano; candidate policy 1a2b"),
     (words.over("a", "b", "2d"), "from a to b (2d)"),
     (words.not_seen(1, "5m"), "not seen: 5m in 1 gap"),

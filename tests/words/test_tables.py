@@ -16,6 +16,7 @@ ROOMS = [
     "arbitrator",
     "cel",
     "cli",
+    "client",
     "collectors",
     "controllers",
     "daemon",

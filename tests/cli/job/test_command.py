@@ -16,6 +16,7 @@ from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.ask import words as ask_words
 from vsched.cli.job import words
+from vsched.client import words as client_words
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
 
@@ -92,7 +93,7 @@ async def test_everything_about_a_job(shell: Shell) -> None:
 async def test_where_no_daemon_answers_the_objects_tell(shell: Shell) -> None:
     listed = await shell.run("job", "list", "-o", "json", VSCHED_DAEMON="")
     assert listed.exit_code == 0, listed.exception
-    assert listed.stderr.startswith(f"vsched: {NOBODY}: {ask_words.NOBODY_LISTENS} (")
+    assert listed.stderr.startswith(f"vsched: {NOBODY}: {client_words.NOBODY_LISTENS} (")
     assert listed.stderr.rstrip().endswith(words.WITHOUT_DAEMON)
     document = json.loads(listed.stdout)
     rows = {row["job"]: row for row in document["jobs"]}

@@ -17,6 +17,7 @@ from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.shadow import words
 from vsched.cli.shadow.page import BARS_MAX, Bar, page_of, plot
+from vsched.client import words as client_words
 from vsched.clock import now
 from vsched.daemon.shadow.segments import FindingLog
 from vsched.errors import BadInput
@@ -141,7 +142,7 @@ async def test_a_daemon_that_is_no_shadow_is_named() -> None:
     async with Cluster([]) as cluster, serving(cluster.url) as (_, url):
         result = await asyncio.to_thread(run, "--daemon", url)
         assert isinstance(result.exception, BadInput)
-        assert str(result.exception) == words.no_shadow(url)
+        assert str(result.exception) == client_words.no_shadow(url)
 
 
 def test_a_log_and_a_daemon_are_one_too_many(folder: Path) -> None:

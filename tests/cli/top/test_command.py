@@ -25,7 +25,7 @@ from click.testing import CliRunner, Result
 from tests.support.running import gang, node, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
-from vsched.cli.ask import words as ask_words
+from vsched.client import words as client_words
 from vsched.errors import VschedError
 from vsched.sim.cluster import Cluster
 
@@ -84,7 +84,7 @@ async def test_a_line_for_each_picture_of_some_time() -> None:
 def test_nobody_to_ask_and_too_much_asked() -> None:
     unheard = CliRunner().invoke(cli, ["top", "--seconds", "5", "--daemon", "127.0.0.1:1"])
     assert (unheard.exit_code, unheard.stdout) == (1, "")
-    assert str(unheard.exception).startswith(f"http://127.0.0.1:1: {ask_words.NOBODY_LISTENS} (")
+    assert str(unheard.exception).startswith(f"http://127.0.0.1:1: {client_words.NOBODY_LISTENS} (")
     assert isinstance(unheard.exception, VschedError)
     assert CliRunner().invoke(cli, ["top", "--once", "--seconds", "5"]).exit_code == 2
 

@@ -6,8 +6,8 @@ import click
 
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, with_client
 from vsched.cli.ask.daemon import daemon_flags, target_beside
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, output_flags
+from vsched.client.target import DaemonTarget
 
 EPILOG = """\b
 Examples:

@@ -13,8 +13,9 @@ from vsched.api.resources import ALLOCATIONS, BUCKETS, CONSUMERS
 from vsched.cli.allocations import words
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable, shares_of
 from vsched.cli.ask.cluster import allocatable_of_nodes, objects_of
-from vsched.cli.ask.daemon import answer_if_any, page_of
-from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.ask.daemon import answer_if_any
+from vsched.client.daemon import DaemonClient, decoded
+from vsched.client.target import DaemonTarget
 from vsched.errors import BadObject
 from vsched.kube.client import ApiClient
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of
@@ -59,9 +60,9 @@ async def read_shares(client: ApiClient, target: DaemonTarget | None = None) -> 
     return shares if division is None else _with_division(shares, division)
 
 
-async def division_of(daemon: ApiClient) -> AllocationsPage:
+async def division_of(daemon: DaemonClient) -> AllocationsPage:
     """The last round of arbitration of a daemon; empty where the leader does not arbitrate."""
-    found: AllocationsPage = await page_of(daemon, "/allocations", AllocationsPage)
+    found: AllocationsPage = decoded(daemon.server, await daemon.allocations(), AllocationsPage)
     return found
 
 

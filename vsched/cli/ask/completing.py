@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from vsched.cli.ask.daemon import daemon_client
-from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget
+from vsched.client.target import DEFAULT_DAEMON, DaemonTarget
 from vsched.errors import VschedError
 
 QUEUE = "queue/"
@@ -62,8 +61,10 @@ def _known(ctx: click.Context, path: str) -> Mapping[str, Any]:
     """A page of the daemon, a mapping by name; empty where it does not answer."""
 
     async def once() -> dict[str, Any]:
-        async with daemon_client(_target(ctx.params), PATIENCE_SECONDS) as client:
-            return await client.get(path)
+        from vsched.client.daemon import DaemonClient
+
+        async with DaemonClient(_target(ctx.params), PATIENCE_SECONDS) as daemon:
+            return await daemon.get(path)
 
     try:
         return asyncio.run(once())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from vsched.cli.ask.daemon import daemon_flags
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, output_flags_of
+from vsched.client.target import DaemonTarget
 
 EPILOG = """\b
 Examples:

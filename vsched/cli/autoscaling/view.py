@@ -8,13 +8,12 @@ from datetime import UTC, datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.ask.daemon import ask_daemon, decoded
-from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.ask.daemon import ask_daemon
 from vsched.cli.autoscaling import words
 from vsched.cli.show.columns import TableColumn, table_of
 from vsched.cli.show.drawing import Look
+from vsched.client.target import DaemonTarget
 from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest
-from vsched.kube.client import ApiClient
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED
 
 STATE_STYLES = {ASKED: "cyan", PROVISIONED: "green", FAILED: "yellow", GIVEN_UP: "red"}
@@ -48,14 +47,8 @@ BUFFER_COLUMNS: list[TableColumn[Buffer]] = [
 
 
 def read_autoscaling(target: DaemonTarget) -> AutoscalingShown:
-    """What a running daemon shows; raises what ``ask_daemon`` and ``decoded`` raise."""
-
-    async def read(daemon: ApiClient) -> AutoscalingShown:
-        answer = await daemon.get("/autoscaling")
-        found: AutoscalingShown = decoded(daemon.connection.server, answer, AutoscalingShown)
-        return found
-
-    return ask_daemon(target, read)
+    """What a running daemon shows; raises what ``DaemonClient`` raises."""
+    return ask_daemon(target, lambda daemon: daemon.autoscaling())
 
 
 def shown_page(found: AutoscalingShown) -> Callable[[Look], RenderableType]:

@@ -8,8 +8,8 @@ import click
 
 from vsched.cli.ask.completing import node_names
 from vsched.cli.ask.daemon import daemon_flags
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, output_flags
+from vsched.client.target import DaemonTarget
 
 EPILOG = """\b
 Examples:

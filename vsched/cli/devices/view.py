@@ -8,16 +8,15 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.ask.daemon import ask_daemon, decoded
+from vsched.cli.ask.daemon import ask_daemon
 from vsched.cli.ask.recordings import load
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.devices import words
 from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import TableColumn, table_of, wide
 from vsched.cli.show.drawing import Look, bar, short
+from vsched.client.target import DaemonTarget
 from vsched.errors import BadInput
 from vsched.framework.words.lists import counted
-from vsched.kube.client import ApiClient
 from vsched.web.overview.devices import (
     CountedDevices,
     DeviceHolderShown,
@@ -39,15 +38,8 @@ Row = tuple[str, Device]
 
 
 def devices_of_daemon(target: DaemonTarget, nodes: Sequence[str]) -> DevicesShown:
-    """What a running daemon shows of these nodes, or of all; raises what ``ask_daemon`` and ``decoded`` raise."""
-
-    async def read(daemon: ApiClient) -> DevicesShown:
-        parameters = {"node": ",".join(nodes)} if nodes else None
-        answer = await daemon.get("/devices", parameters)
-        found: DevicesShown = decoded(daemon.connection.server, answer, DevicesShown)
-        return found
-
-    return ask_daemon(target, read)
+    """What a running daemon shows of these nodes, or of all; raises what ``DaemonClient`` raises."""
+    return ask_daemon(target, lambda daemon: daemon.devices(nodes))
 
 
 def devices_of_file(file: Path, nodes: Sequence[str]) -> DevicesShown:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from vsched.cli.ask.daemon import ask_daemon, daemon_flags, expect_leader
-from vsched.cli.ask.target import DaemonTarget, address_of
+from vsched.cli.ask.daemon import ask_daemon, daemon_flags
 from vsched.cli.dump import words
 from vsched.cli.show.output import Output, output_flags_of, say
+from vsched.client.target import DaemonTarget, address_of
 from vsched.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from vsched.cli.show.drawing import Look
-    from vsched.kube.client import ApiClient
+    from vsched.web.pages.dumps import RecordingLine
 
 EPILOG = """\b
 Examples:
@@ -50,7 +51,7 @@ def command(target: DaemonTarget, out: str, anonymous: bool, number: int | None,
     if listing and (out or anonymous or number is not None):
         raise click.UsageError(words.LIST_WRITES_NOTHING)
     if listing:
-        _show_list(ask_daemon(target, recordings_of), output)
+        _show_list(ask_daemon(target, lambda daemon: daemon.recordings()), output)
         return
     if out == STDOUT and sys.stdout.isatty():
         raise BadInput(words.NOT_TO_A_TERMINAL)
@@ -59,15 +60,12 @@ def command(target: DaemonTarget, out: str, anonymous: bool, number: int | None,
 
 
 def _fetch(target: DaemonTarget, number: int | None, *, anonymous: bool) -> bytes:
-    path = "/dump" if number is None else f"/recordings/{number}"
     if sys.stderr.isatty():
         what = words.NEXT_SESSION if number is None else f"recording {number}"
         say(f"asking {address_of(target)} for {what} …", err=True)
-
-    async def ask(client: ApiClient) -> bytes:
-        return (await client.request("GET", path, params={"anonymous": "true"} if anonymous else None)).body
-
-    return ask_daemon(target, ask)
+    if number is None:
+        return ask_daemon(target, lambda daemon: daemon.dump(anonymous=anonymous))
+    return ask_daemon(target, lambda daemon: daemon.recording(number, anonymous=anonymous))
 
 
 def _write(data: bytes, out: str) -> None:
@@ -97,24 +95,14 @@ def _write(data: bytes, out: str) -> None:
 # -- the list
 
 
-async def recordings_of(client: ApiClient) -> Any:
-    """The recordings that a daemon has kept; raises Idle where it keeps none because it decides nothing."""
-    found = (await client.get("/recordings")).get("recordings")
-    if not found:
-        await expect_leader(client)
-    return found
-
-
-def _show_list(recordings: Any, output: Output) -> None:
-    if not isinstance(recordings, list):
-        raise BadInput(words.NO_LIST_OF_RECORDINGS)
+def _show_list(recordings: Sequence[RecordingLine], output: Output) -> None:
     if output.output == "text" and not recordings:
         say(words.NOTHING_LOOKED_WRONG)
     else:
         output.show(lambda: {"recordings": recordings}, lambda look: _table(recordings, look))
 
 
-def _table(recordings: list[dict[str, Any]], look: Look) -> RenderableType:
+def _table(recordings: Sequence[RecordingLine], look: Look) -> RenderableType:
     from rich.text import Text
 
     from vsched.cli.replay.view import moment

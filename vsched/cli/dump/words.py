@@ -14,5 +14,4 @@ def exists_already(path: object) -> str:
     return f"{path}: exists already (-O {path} overwrites it)"
 
 
-NO_LIST_OF_RECORDINGS = "the daemon answers with no list of recordings (is it vsched, and of this version?)"
 NOTHING_LOOKED_WRONG = "nothing looked wrong"

@@ -5,26 +5,26 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from click.core import ParameterSource
 
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, full_name
 from vsched.cli.ask.completing import QUEUE, explained, namespaces
-from vsched.cli.ask.daemon import answer_of, daemon_flags, decoded
-from vsched.cli.ask.errors import Unknown
-from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.ask.daemon import answer_of, daemon_flags
 from vsched.cli.explain import words
 from vsched.cli.flags.values import Period
 from vsched.cli.show.output import Output, output_flags, say
+from vsched.client.errors import Unknown
+from vsched.client.target import DaemonTarget
 from vsched.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
+    from vsched.client.daemon import DaemonClient, Kind
     from vsched.explain.records import Explanation
-    from vsched.kube.client import ApiClient
 
 EPILOG = """\b
 Examples:
@@ -36,12 +36,19 @@ Examples:
   vsched explain team-a/train --from vsched-17.json.gz
 """
 
-OF_OBJECT = "/explain/"
-"""The page of pods and jobs; the name follows."""
 SEARCH_ON_SECONDS = 20
 """How long it is searched on for somebody who waits at a terminal."""
 WATCH_SECONDS = 1.0
 """Between two questions of --watch."""
+
+
+class ExplainedName(NamedTuple):
+    """What is to be explained."""
+
+    name: str
+    """``NS/NAME`` of a pod or a job, or the name of a queue."""
+    kind: Kind | None = None
+    is_queue: bool = False
 
 
 @click.command("explain", epilog=EPILOG)
@@ -72,7 +79,7 @@ WATCH_SECONDS = 1.0
 def command(
     name: str,
     namespace: str | None,
-    kind: str | None,
+    kind: Kind | None,
     watch: bool,
     file: Path | None,
     search_time: float,
@@ -90,23 +97,22 @@ def command(
     if file is not None and watch:
         raise click.UsageError(words.FILE_DOES_NOT_CHANGE)
     if namespace is None and kind is None and name.startswith(QUEUE):
-        path = f"/explain-queue/{name.removeprefix(QUEUE)}"
+        asked = ExplainedName(name.removeprefix(QUEUE), is_queue=True)
     else:
-        path = f"{OF_OBJECT}{full_name(name, namespace, cluster)}"
-    parameters = ({} if kind is None else {"kind": kind}) | {"seconds": f"{search_time:g}"}
+        asked = ExplainedName(full_name(name, namespace, cluster), kind)
     if file is not None:
-        _show(_from_file(file, path, kind or "", search_time), output)
+        _show(_from_file(file, asked, search_time), output)
     elif watch:
-        asyncio.run(_watch(target, path, parameters, output))
+        asyncio.run(_watch(target, asked, search_time, output))
     else:
         try:
-            found = asyncio.run(_ask(target, path, parameters))
+            found = asyncio.run(_ask(target, asked, search_time))
         except Unknown as error:
             if (
                 kind is None
-                and path.startswith(OF_OBJECT)
+                and not asked.is_queue
                 and words.IS_KNOWN_HERE in str(error)  # else the daemon says what has become of the vcjob
-                and (why := _of_vcjob(cluster, path.removeprefix(OF_OBJECT)))
+                and (why := _of_vcjob(cluster, asked.name))
             ):
                 raise Unknown(why) from error
             raise
@@ -115,13 +121,13 @@ def command(
 
         default = click.get_current_context().get_parameter_source("search_time") is ParameterSource.DEFAULT
         if CUT_SHORT in found.notes and default and output.output in ("text", "wide") and sys.stdout.isatty():
-            _look_on(target, path, parameters, found, output)
+            _look_on(target, asked, found, output)
 
 
-def _look_on(target: DaemonTarget, path: str, parameters: dict[str, str], first: Explanation, output: Output) -> None:
+def _look_on(target: DaemonTarget, asked: ExplainedName, first: Explanation, output: Output) -> None:
     """Search on for somebody who waits, and show the whole again where more is found."""
     say(words.searching_on(SEARCH_ON_SECONDS), err=True)
-    found = asyncio.run(_ask(target, path, {**parameters, "seconds": str(SEARCH_ON_SECONDS)}))
+    found = asyncio.run(_ask(target, asked, SEARCH_ON_SECONDS))
     if (found.changes, found.message) == (first.changes, first.message):
         say(words.NOTHING_ELSE, err=True)
     else:
@@ -145,17 +151,16 @@ def _of_vcjob(cluster: ClusterFlags, key: str) -> str:
     return words.no_podgroup(key, waits)
 
 
-async def _ask(target: DaemonTarget, path: str, parameters: dict[str, str]) -> Explanation:
-    from vsched.explain.records import Explanation
-
-    async def read(client: ApiClient) -> Explanation:
-        found: Explanation = decoded(client.connection.server, await client.get(path, parameters), Explanation)
-        return found
+async def _ask(target: DaemonTarget, asked: ExplainedName, seconds: float, *, changes: bool = True) -> Explanation:
+    def read(daemon: DaemonClient) -> Awaitable[Explanation]:
+        if asked.is_queue:
+            return daemon.explain_queue(asked.name, seconds, changes=changes)
+        return daemon.explain(asked.name, asked.kind, seconds, changes=changes)
 
     return await answer_of(target, read)
 
 
-def _from_file(file: Path, path: str, kind: str, seconds: float) -> Explanation:
+def _from_file(file: Path, asked: ExplainedName, seconds: float) -> Explanation:
     """The explanation from the session that a file holds; its searches take so many seconds together at most."""
     from vsched.cli.ask.recordings import load
     from vsched.explain.explaining import CHANGES_SHARE, explain, explain_queue
@@ -174,27 +179,26 @@ def _from_file(file: Path, path: str, kind: str, seconds: float) -> Explanation:
     def after(share: float) -> Callable[[], bool]:
         return lambda: time.monotonic() > began + share * seconds
 
-    _, what, *names = path.split("/")
-    if what == "explain":
+    key, kind = asked.name, asked.kind or ""
+    if not asked.is_queue:
         found = explain(
             *session,
-            *names,
+            *key.split("/"),
             kind=kind,
             callout=Repeating(recording.calls),
             spent=after(CHANGES_SHARE),
             foreseen=after(1.0),
         )
     else:
-        found = explain_queue(*session, names[0], callout=Repeating(recording.calls), spent=after(1.0))
+        found = explain_queue(*session, key, callout=Repeating(recording.calls), spent=after(1.0))
     if found is None:
-        key = "/".join(names)
-        known = kinds_of(recording.snapshot, recording.report, key) if what == "explain" else ()
+        known = () if asked.is_queue else kinds_of(recording.snapshot, recording.report, key)
         state = words.other_kind(known[0], kind) if known else words.NOT_IN_IT
         raise BadInput(f"{file}: {key} is {state}")
     return found
 
 
-async def _watch(target: DaemonTarget, path: str, parameters: dict[str, str], output: Output) -> None:
+async def _watch(target: DaemonTarget, asked: ExplainedName, seconds: float, output: Output) -> None:
     """Show the explanation whenever it has changed, until what it is about runs or has finished."""
     from vsched.explain.records import Whereabouts
 
@@ -202,9 +206,9 @@ async def _watch(target: DaemonTarget, path: str, parameters: dict[str, str], ou
     problem = ""
     while True:
         try:
-            found = await _ask(target, path, {**parameters, "changes": "false"})
+            found = await _ask(target, asked, seconds, changes=False)
             if _essence(found) != before:
-                full = await _ask(target, path, parameters)
+                full = await _ask(target, asked, seconds)
                 before = _essence(found)
                 _show(full, output)
             problem = ""

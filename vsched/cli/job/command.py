@@ -9,11 +9,11 @@ import click
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, full_name, with_client
 from vsched.cli.ask.completing import job_keys, namespaces, queue_names
 from vsched.cli.ask.daemon import daemon_flags
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.job import words
 from vsched.cli.options import typed_flags
 from vsched.cli.show.output import Output, output_flags, say
+from vsched.client.target import DaemonTarget
 from vsched.errors import VschedError
 from vsched.model.pods.status import Phase
 
@@ -114,10 +114,10 @@ def _list_vcjobs(namespace: str | None, queue: str | None, cluster: ClusterFlags
 @output_flags
 def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
     """Show everything about one job: a PodGroup, or a vcjob or other owner of its pods by its own name."""
-    from vsched.cli.ask.errors import Unknown
     from vsched.cli.job.source import read_job
     from vsched.cli.job.vcjobs import known_vcjob
     from vsched.cli.job.view import as_page, get_document
+    from vsched.client.errors import Unknown
     from vsched.clock import SystemClock
     from vsched.model.jobs.native import keys_named
 

@@ -11,10 +11,11 @@ from vsched.api.base import Metadata
 from vsched.api.resources import PODGROUPS, PODS
 from vsched.apimachinery.meta.times import parse_time
 from vsched.cli.ask.cluster import ClusterFlags, Obj, objects_of, with_client
-from vsched.cli.ask.daemon import ask_daemon, decoded, page_of, target_beside
-from vsched.cli.ask.errors import Unknown
-from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.ask.daemon import ask_daemon, target_beside
 from vsched.cli.job import words
+from vsched.client.daemon import DaemonClient, decoded
+from vsched.client.errors import Unknown
+from vsched.client.target import DaemonTarget
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.explain.names import POD_GROUP
 from vsched.explain.records import Explanation
@@ -24,6 +25,7 @@ from vsched.mirror.ingest.podgroups import made_for
 from vsched.model.jobs.native import keys_named
 from vsched.model.pods.status import Phase
 from vsched.web.overview.document import JobRow
+from vsched.web.pages.views import JobShown
 
 T = TypeVar("T")
 
@@ -107,7 +109,7 @@ def read_job(target: DaemonTarget, cluster: ClusterFlags, key: str) -> tuple[Job
 def _first(
     target: DaemonTarget,
     cluster: ClusterFlags,
-    from_daemon: Callable[[ApiClient], Awaitable[T]],
+    from_daemon: Callable[[DaemonClient], Awaitable[T]],
     from_objects: Callable[[ApiClient], Coroutine[Any, Any, T]],
 ) -> tuple[T, str]:
     """The daemon's answer; where no daemon was named and none answers, that of the objects, and why."""
@@ -134,27 +136,27 @@ def _first(
 # -- from a daemon
 
 
-async def jobs_of_daemon(daemon: ApiClient) -> JobList:
-    rows: dict[str, Any] = await page_of(daemon, "/jobs", dict[str, Any])
-    where = daemon.connection.server
+async def jobs_of_daemon(daemon: DaemonClient) -> JobList:
+    rows, where = await daemon.jobs(), daemon.server
     return JobList(tuple(_line_of_row(where, key, row) for key, row in rows.items()), where)
 
 
-async def _job_of_daemon(daemon: ApiClient, key: str) -> JobDetails:
-    where = daemon.connection.server
-    rows = await daemon.get("/jobs")
+async def _job_of_daemon(daemon: DaemonClient, key: str) -> JobDetails:
+    rows, where = await daemon.jobs(), daemon.server
     exact = next((each for each in keys_named(key) if each in rows), None)
     # The daemon knows what else a name stands for, such as the owner of a PodGroup.
-    asked, parameters = (key, {}) if exact is None else (exact.partition(":")[0], {"kind": POD_GROUP})
-    explanation: Explanation = decoded(where, await daemon.get(f"/explain/{asked}", parameters), Explanation)
+    if exact is None:
+        explanation = await daemon.explain(key)
+    else:
+        explanation = await daemon.explain(exact.partition(":")[0], "PodGroup")
     found = exact or explanation.key
     if explanation.kind != POD_GROUP or found not in rows:
         raise Unknown(words.not_known(key, where))
     return JobDetails(_line_of_row(where, found, rows[found]), where, explanation)
 
 
-def _line_of_row(where: str, key: str, row: object) -> JobLine:
-    line: JobLine = decoded(where, {**row, "key": key} if isinstance(row, dict) else row, JobLine)
+def _line_of_row(where: str, key: str, row: JobShown) -> JobLine:
+    line: JobLine = decoded(where, {**row, "key": key}, JobLine)
     return line
 
 

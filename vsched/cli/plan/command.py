@@ -16,7 +16,6 @@ from vsched.api.manifests import Manifests, read
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.recordings import load
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.ignoring import ignore_flag
 from vsched.cli.flags.values import Period
 from vsched.cli.plan.arbitrate import AT_ONCE
@@ -39,6 +38,7 @@ from vsched.cli.plan.view import Planned, as_document
 from vsched.cli.plan.words import flags as words
 from vsched.cli.plan.workloads import decode_with_pods, table_for
 from vsched.cli.show.output import console_for, guarded, look_of, print_document, say
+from vsched.client.target import DaemonTarget
 from vsched.errors import BadInput
 from vsched.framework.policy import Policy
 from vsched.model.nodes.usage import Reading

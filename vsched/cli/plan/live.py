@@ -36,10 +36,8 @@ from vsched.settings import load_text
 from vsched.settings.installed import registry
 
 if TYPE_CHECKING:
-    from vsched.cli.ask.target import DaemonTarget
-    from vsched.kube.client import ApiClient
+    from vsched.client.target import DaemonTarget
 
-DUMP_PATH = "/dump"
 OUR_NAMES = ("vsched", "volcano", "")
 """Whose pods are planned for where the recording does not say; the empty name stands for pods that name none."""
 
@@ -69,12 +67,9 @@ def fetch(target: DaemonTarget) -> Recording:
 async def fetched(target: DaemonTarget) -> Recording:
     """The same for those who have an event loop."""
     from vsched.cli.ask.daemon import answer_of
-    from vsched.cli.ask.target import address_of
+    from vsched.client.target import address_of
 
-    async def dump(client: ApiClient) -> bytes:
-        return (await client.request("GET", DUMP_PATH)).body
-
-    return decoded_recording(await answer_of(target, dump), address_of(target))
+    return decoded_recording(await answer_of(target, lambda daemon: daemon.dump()), address_of(target))
 
 
 def what_if(

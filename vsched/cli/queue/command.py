@@ -10,11 +10,11 @@ import click
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, with_client
 from vsched.cli.ask.completing import queue_names
 from vsched.cli.ask.daemon import daemon_flags, target_beside
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.flags.values import DAY_SECONDS, TimeSpan
 from vsched.cli.queue import words
 from vsched.cli.show.output import Output, output_flags, output_flags_of, say
+from vsched.client.target import DaemonTarget
 
 if TYPE_CHECKING:
     from vsched.kube.client import ApiClient

@@ -11,14 +11,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsched.cli.ask.daemon import ask_daemon, decoded, expect_leader
-from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.ask.daemon import ask_daemon
 from vsched.cli.queue import words
 from vsched.cli.queue.usage import span_text
 from vsched.cli.show.columns import GAP, named
 from vsched.cli.show.drawing import BLOCKS, PLAIN_BLOCKS, Look
 from vsched.cli.show.output import Output
-from vsched.kube.client import ApiClient
+from vsched.client.target import DaemonTarget
 from vsched.printable import one_printable_line
 from vsched.web.overview.share_series import Points, QueueSeries, ShareSeries
 
@@ -34,18 +33,8 @@ WHOLE = "the cluster"
 
 
 def read_history(target: DaemonTarget, span: str, points: int, queue: str | None = None) -> ShareSeries:
-    """Shares over time from a running daemon; raises what ``ask_daemon`` and ``decoded`` raise, and Idle."""
-
-    async def read(daemon: ApiClient) -> ShareSeries:
-        parameters = {"span": span, "points": str(points), **({} if queue is None else {"queue": queue})}
-        found: ShareSeries = decoded(
-            daemon.connection.server, await daemon.get("/queue-history", parameters), ShareSeries
-        )
-        if not found.queues:
-            await expect_leader(daemon)
-        return found
-
-    return ask_daemon(target, read)
+    """Shares over time from a running daemon; raises what ``DaemonClient`` raises."""
+    return ask_daemon(target, lambda daemon: daemon.queue_history(span, points, queue))
 
 
 def points_for(output: Output, *, one: bool) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from operator import attrgetter
+from typing import Any
 
 from rich.text import Text
 
@@ -88,7 +89,7 @@ class Queues:
         return sorted(found.name for found in self.by_name.values() if found.parent == name)
 
 
-def view_of(obj: Obj, parent: str = "", divided: Obj | None = None) -> QueueView:
+def view_of(obj: Obj, parent: str = "", divided: Mapping[str, Any] | None = None) -> QueueView:
     """A Queue object with all that is shown of it; values of a daemon replace those of its spec."""
     metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
     known, annotations = divided or {}, metadata.get("annotations") or {}

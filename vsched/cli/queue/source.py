@@ -8,12 +8,14 @@ from dataclasses import replace
 
 from vsched.api.resources import PODGROUPS, QUEUES
 from vsched.cli.ask.cluster import Obj, allocatable_of_nodes, objects_of
-from vsched.cli.ask.daemon import answer_if_any, page_of
-from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.ask.daemon import answer_if_any
 from vsched.cli.queue.shown import LIVELY, WAITING, Queues, QueueView, amounts, view_of
+from vsched.client.daemon import DaemonClient
+from vsched.client.target import DaemonTarget
 from vsched.kube.client import ApiClient
 from vsched.model.queues.queue import ROOT
 from vsched.model.queues.tree import above
+from vsched.web.pages.views import QueueShown
 
 
 async def read_queues(client: ApiClient, target: DaemonTarget | None = None, *, with_total: bool = True) -> Queues:
@@ -28,10 +30,9 @@ async def read_queues(client: ApiClient, target: DaemonTarget | None = None, *, 
     return Queues(with_jobs(queues), await _total(client) if with_total else {}, divided=divided is not None)
 
 
-async def division_of(daemon: ApiClient) -> Obj:
+async def division_of(daemon: DaemonClient) -> Mapping[str, QueueShown]:
     """What a daemon knows of each queue; raises Idle where it decides nothing."""
-    found: Obj = await page_of(daemon, "/queues", dict[str, Obj])
-    return found
+    return await daemon.queues()
 
 
 async def podgroup_phases(client: ApiClient, queue: str) -> dict[str, int]:

@@ -11,13 +11,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vsched.cli.ask.daemon import ask_daemon, decoded
-from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.ask.daemon import ask_daemon
 from vsched.cli.queue import words
 from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import GAP, USUAL
 from vsched.cli.show.drawing import Look, bar, count_text
-from vsched.kube.client import ApiClient
+from vsched.client.target import DaemonTarget
 from vsched.model.history.showback import Showback, UsageRow, showback
 from vsched.printable import one_printable_line
 
@@ -32,14 +31,8 @@ NOBODY = {"namespace": "(others)", "user": "-"}
 
 
 def read_showback(target: DaemonTarget, seconds: float, by: Sequence[str]) -> Showback:
-    """What a running daemon has counted; raises what ``ask_daemon`` and ``decoded`` raise."""
-
-    async def read(daemon: ApiClient) -> Showback:
-        answer = await daemon.get("/usage-history", {"since": f"{seconds:g}", "by": ",".join(by)})
-        found: Showback = decoded(daemon.connection.server, answer, Showback)
-        return found
-
-    return ask_daemon(target, read)
+    """What a running daemon has counted; raises what ``DaemonClient`` raises."""
+    return ask_daemon(target, lambda daemon: daemon.usage_history(seconds, by))
 
 
 def showback_of(file: Path, seconds: float, by: Sequence[str]) -> Showback:

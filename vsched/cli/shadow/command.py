@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from vsched.cli.ask.daemon import daemon_flags
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.flags.values import DAY_SECONDS, TimeSpan
 from vsched.cli.shadow import words
 from vsched.cli.show.output import Output, output_flags_of, say
+from vsched.client.target import DaemonTarget
 from vsched.errors import BadInput
 
 EPILOG = """\b

@@ -30,10 +30,6 @@ START_UNSEEN = "not compared: not seen waiting as it started"
 NONE = "none"
 
 
-def no_shadow(where: str) -> str:
-    return f"{where} is no shadow (expected a daemon with vsched run --shadow)"
-
-
 def about(schedulers: str, policy: str) -> str:
     return f"pods of {schedulers}; candidate policy {policy}"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from vsched.cli.ask.daemon import daemon_flags
-from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.ask.daemon import ask_daemon, daemon_flags
 from vsched.cli.show.output import Output, output_flags_of, print_document
 from vsched.cli.top import words
+from vsched.client.target import DaemonTarget
 
 EPILOG = """\b
 Examples:
@@ -30,7 +30,6 @@ def command(once: bool, seconds: float | None, target: DaemonTarget, output: Out
     Tab goes to the next table, arrows and page keys scroll, q quits. It reconnects when the daemon restarts.
     """
     # Imported here, so that --help does not load the client.
-    from vsched.cli.ask.overview import read_overview
     from vsched.cli.top.document import as_document
     from vsched.cli.top.live import can_redraw, follow, print_overview, show_live
 
@@ -41,7 +40,7 @@ def command(once: bool, seconds: float | None, target: DaemonTarget, output: Out
     elif seconds is not None:
         follow(target, seconds, output.output)
     else:
-        overview = read_overview(target)
+        overview = ask_daemon(target, lambda daemon: daemon.overview())
         if output.output == "text":
             print_overview(target, overview, output.no_color)
         else:

@@ -13,14 +13,14 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from vsched.cli.ask.overview import View, views
-from vsched.cli.ask.target import DaemonTarget, address_of
 from vsched.cli.show.drawing import look_for
 from vsched.cli.show.output import Escaped, console_for, say
 from vsched.cli.top.document import as_document
 from vsched.cli.top.keys import keys_pressed
 from vsched.cli.top.tables import TABS, Screen, rows_of
 from vsched.cli.top.view import as_line, as_screen
+from vsched.client.overview import View, views
+from vsched.client.target import DaemonTarget, address_of
 from vsched.clock import SystemClock
 from vsched.printable import one_printable_line, printable_json
 from vsched.together import first_error

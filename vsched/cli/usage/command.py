@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags
-from vsched.cli.ask.daemon import daemon_flags
-from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.ask.daemon import ask_daemon, daemon_flags
 from vsched.cli.show.output import Output, output_flags_of, print_document, say
 from vsched.cli.usage import words
+from vsched.client.target import DaemonTarget
 from vsched.errors import BadInput
 
 EPILOG = """\b
@@ -52,10 +52,9 @@ def command(config: Path | None, cluster: ClusterFlags, target: DaemonTarget, ou
 
 
 def _ask_daemon(target: DaemonTarget, output: Output) -> None:
-    from vsched.cli.ask.overview import read_overview
     from vsched.cli.usage.nodes import node_document, node_page
 
-    overview = read_overview(target)
+    overview = ask_daemon(target, lambda daemon: daemon.overview())
     output.show(lambda: node_document(overview), lambda look: node_page(overview, look))
 
 

@@ -11,8 +11,8 @@ import yaml
 
 from vsched import files
 from vsched.cli.ask.cluster import ClusterFlags
-from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.plan.several import words
+from vsched.client.target import DaemonTarget
 from vsched.errors import BadInput, why_unreadable
 from vsched.yamltext import KubernetesLoader
 

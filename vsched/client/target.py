@@ -1,18 +1,24 @@
-"""The address of a daemon and the credentials for it, and the connection that they make."""
+"""The address of a daemon and the credentials for it, and the connection that they make.
+
+Errors name the flags of commands, which are called as the fields of ``DaemonTarget``.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vsched.cli.ask import words
+from vsched.client import words
 from vsched.errors import BadInput
 
 if TYPE_CHECKING:  # imported where a client is made, so that --help does not load it
     import ssl
 
     from vsched.kube.auth.connection import Connection
+    from vsched.kube.client import ApiClient
 
+PATIENCE_SECONDS = 30.0
+"""How long an answer may take: a session may be in progress, and an explanation tries what would help."""
 DEFAULT_DAEMON = "http://127.0.0.1:8080"
 """Where ``vsched run`` listens by default, and where ``kubectl port-forward`` leads to."""
 
@@ -52,6 +58,15 @@ def address_of(target: DaemonTarget) -> str:
     if url.user is not None or url.password is not None:
         raise BadInput(words.CREDENTIALS_IN_URL)
     return text.rstrip("/")
+
+
+def api_client(target: DaemonTarget, patience_seconds: float = PATIENCE_SECONDS) -> ApiClient:
+    """A client that does not retry; raises BadInput where the target is wrong."""
+    from vsched.kube.client import ApiClient, ClientSettings
+
+    connect_seconds = min(5.0, patience_seconds)
+    settings = ClientSettings(timeout_seconds=patience_seconds, connect_seconds=connect_seconds, attempts=1)
+    return ApiClient(connection_to(target), settings)
 
 
 def connection_to(target: DaemonTarget) -> Connection:

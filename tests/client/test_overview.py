@@ -18,9 +18,9 @@ from tests.support.answering import answering, content
 from tests.support.overviews import EMPTY, orders, overviews
 from tests.support.running import gang, node, scheduling
 from tests.support.waiting import until
-from vsched.cli.ask import words
-from vsched.cli.ask.overview import Events, Pace, View, views
-from vsched.cli.ask.target import DaemonTarget
+from vsched.client import words
+from vsched.client.overview import Events, Pace, View, views
+from vsched.client.target import DaemonTarget
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
 from vsched.web.overview.deltas import delta

@@ -10,10 +10,9 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from vsched.cli.ask import words
-from vsched.cli.ask.daemon import ask_daemon, daemon_client, expect_role
-from vsched.cli.ask.errors import explained_error
-from vsched.cli.ask.target import DaemonTarget, address_of
+from vsched.client import words
+from vsched.client.errors import explained_error
+from vsched.client.target import DaemonTarget, api_client
 from vsched.errors import UNREADABLE, BadInput, Unavailable, VschedError, why_unreadable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, TooManyRequests, UnexpectedAnswer, unexpected
@@ -29,13 +28,6 @@ T = TypeVar("T")
 
 _OVERVIEW = msgspec.json.Decoder(Overview)
 _DELTA = msgspec.json.Decoder(OverviewDelta)
-
-
-def read_overview(target: DaemonTarget) -> Overview:
-    """The overview now; raises what ``ask_daemon`` raises, and Unavailable where the daemon does not lead."""
-    overview = ask_daemon(target, overview_of)
-    expect_role(address_of(target), overview.role)
-    return overview
 
 
 async def overview_of(daemon: ApiClient) -> Overview:
@@ -81,7 +73,7 @@ async def views(target: DaemonTarget, pace: Pace = USUAL) -> AsyncGenerator[View
     while True:
         try:
             async with (
-                daemon_client(target) as daemon,
+                api_client(target) as daemon,
                 aclosing(_overviews(daemon, streams, pace.poll_seconds)) as overviews,
             ):
                 async for overview in overviews:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vsched.cli.ask import words
-from vsched.cli.ask.target import DaemonTarget, address_of
+from vsched.client import words
+from vsched.client.target import DaemonTarget, address_of
 from vsched.errors import BadInput, Unavailable, VschedError
 
 if TYPE_CHECKING:  # imported where a client is made, so that --help does not load it

@@ -1,0 +1,1 @@
+"""A client of a running daemon, for programs; the commands ask with it."""
