@@ -35,6 +35,7 @@ QUESTIONS = {
     "/usage-history": ["/usage-history?since=60&by=queue"],
     "/page/{file}": ["/page/index.html", "/page/page.css"],
     "/dump": ["/dump?anonymous=true"],
+    "/debug/profile": ["/debug/profile?seconds=0.05"],
 }
 """What is asked of paths that cannot be asked as they are, or that answer several questions."""
 MISTAKES = {
@@ -44,6 +45,7 @@ MISTAKES = {
     "/devices": "/devices?node=none",
     "/queue-history": "/queue-history?span=year",
     "/recordings/{number}": "/recordings/1",
+    "/debug/profile": "/debug/profile?seconds=60",
     "/usage-history": "/usage-history?by=team",
 }
 """Questions without an answer."""

@@ -95,12 +95,12 @@ def test_readers_may_get_pages_and_metrics_only() -> None:
     assert rule["verbs"] == ["get"]
     table = rows(page("vsched/web/README.md").section("Addresses"))
     served = {re.sub(r"/{.*", "/*", word) for row in table for word in words_in(row[0]) if word.startswith("/")}
-    apart = {"/", "/dump", "/recordings", "/recordings/*", "/extender/filter"}
+    apart = {"/", "/dump", "/recordings", "/recordings/*", "/debug/profile", "/extender/filter"}
     assert apart < served
     assert set(rule["nonResourceURLs"]) == served - apart
     # A dump has everything there is to know about a cluster.
     assert not {"/dump", "/recordings", "/*", "*"} & set(rule["nonResourceURLs"])
     (dumps,) = one(objects, "ClusterRole", "vsched-dump-reader")["rules"]
-    assert dumps == {"nonResourceURLs": ["/dump", "/recordings", "/recordings/*"], "verbs": ["get"]}
+    assert dumps == {"nonResourceURLs": ["/dump", "/recordings", "/recordings/*", "/debug/profile"], "verbs": ["get"]}
     bound = {found["roleRef"]["name"] for found in objects if found["kind"].endswith("Binding")}
     assert bound.isdisjoint({"vsched-reader", "vsched-dump-reader"}), "whoever installs it says who may"

@@ -9,6 +9,7 @@ from vsched.cli.autoscaling import words as autoscaling
 from vsched.cli.devices import words as devices
 from vsched.cli.dump import words as dump
 from vsched.cli.flags import words as flags
+from vsched.cli.profile import words as profile
 from vsched.cli.record import words as record
 from vsched.cli.show import words as show
 from vsched.cli.top import words as top
@@ -17,6 +18,11 @@ from vsched.cli.verify import words as verify
 from vsched.sim.command import words as cluster
 
 SENTENCES = [
+    # cli/profile/words
+    (profile.no_such_format("a.png", ".svg, .txt"), "a.png: expected a name that ends in one of .svg, .txt"),
+    (profile.sampled(480, 5.02, 620), "480 samples in 5.0 s, 620 stacks of threads at work"),
+    (profile.share_of_a_core(1.3), "threads at work: 130% of the time"),
+    (profile.NOTHING_AT_WORK, "no thread was at work"),
     # cli/record/words
     (record.recording("work", "3 nodes"), "recording into work: 3 nodes (Ctrl-C ends it)"),
     (record.sizes(3, 1200), "3 nodes, 1,200 pods"),

@@ -50,6 +50,8 @@ SENTENCES = [
     (routes.BY, "by what hours are counted: queue, namespace and user, or some of them with commas between them"),
     (routes.SOME_NODES, "names of nodes, with commas between them; without any, the first that have devices"),
     (routes.ONLY, "resources: only who holds each resource"),
+    (routes.PROFILE, "where the daemon spends its time, from samples of its stacks: ?seconds="),
+    (routes.PROFILE_SECONDS, "how long it samples (5), 20 at most"),
     (routes.ANONYMOUS, "whether names are made up (false)"),
     (routes.LIVEZ, "liveness: whether the event loop runs"),
     (routes.READYZ, "readiness: whether the cache is synced"),
@@ -90,6 +92,8 @@ SENTENCES = [
     (answers.pods_cannot_be_created("exceeded quota"), "its pods cannot be created: exceeded quota"),
     (answers.nothing_known("job team/train"), "no job team/train is known here"),
     (answers.no_history("q"), "queue 'q' has no history"),
+    (answers.NO_REAL_TIME, "time is simulated here, so there is nothing to sample"),
+    (answers.PROFILE_UNDER_WAY, "somebody else is taking a profile (one is taken at a time)"),
     (answers.NO_DATA, "there is no data of the cluster yet"),
     (answers.too_many_watch(100), "100 clients are watching already"),
     (

@@ -37,6 +37,7 @@ COMMANDS_HELP = {
     "tune": "search the arguments of a policy for an objective, on replays of a workload trace",
     "verify": "check the decisions of recorded sessions against the rules",
     "shadow": "what a shadow has found beside the scheduler in charge",
+    "profile": "where a running daemon spends its time",
     "check": "validate a policy file",
     "rollout": "the rollout of a policy: where it is, promote it, take it back",
     "migrate": "migrate from another scheduler: check a cluster, convert queues",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vsched.web.overview.share_series import ShareSeries
     from vsched.web.pages.allocations import AllocationsShown
     from vsched.web.pages.dumps import RecordingLine
+    from vsched.web.pages.profile import ProfileShown
     from vsched.web.pages.views import JobShown, NodeShown, QueueShown
 
 Parameters = dict[str, str]
@@ -167,6 +168,15 @@ class DaemonClient:
     async def recording(self, number: int, *, anonymous: bool = False) -> bytes:
         """One of them, in the format of ``dump``."""
         return await self._bytes(f"/recordings/{number}", {"anonymous": "true"} if anonymous else {})
+
+    # -- the daemon itself
+
+    async def profile(self, seconds: float = 5.0) -> ProfileShown:
+        """Where the daemon spends its time; it is sampled for so long, 20 seconds at most."""
+        from vsched.web.pages.profile import ProfileShown
+
+        found: ProfileShown = await self._read("/debug/profile", ProfileShown, {"seconds": f"{seconds:g}"})
+        return found
 
     # -- asking
 

@@ -24,6 +24,7 @@ from vsched.web.pages.devices import device_route
 from vsched.web.pages.dumps import dump_routes
 from vsched.web.pages.explanations import Elsewhere, explanation_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
+from vsched.web.pages.profile import profile_route
 from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.pages.recording import Whose
 from vsched.web.pages.static import front, page_routes, read_files
@@ -107,7 +108,7 @@ class Inspection:
     def routes(self) -> Sequence[Route]:
         """What is served at ``--listen-address``."""
         looks = (*overview_routes(self._feed), *self._histories, *self._pods, self._devices, *self._explanations)
-        return (*looks, *self._dumps, *page_routes(self._files))
+        return (*looks, *self._dumps, profile_route(), *page_routes(self._files))
 
     def front(self, index: Route) -> Route:
         """The page for browsers, the list of paths for everybody else."""

@@ -86,6 +86,8 @@ def no_history(queue: str | None) -> str:
 # -- not now -----------------------------------------------------------------------------------------------------------
 
 NO_DATA = "there is no data of the cluster yet"
+NO_REAL_TIME = "time is simulated here, so there is nothing to sample"
+PROFILE_UNDER_WAY = "somebody else is taking a profile (one is taken at a time)"
 
 
 def too_many_watch(clients: int) -> str:

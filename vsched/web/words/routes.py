@@ -25,6 +25,7 @@ SHADOW = "what a shadow finds beside the scheduler in charge: ?since=SECONDS"
 DUMP = "a recording of the next session, for vsched replay: gzipped JSON"
 RECORDINGS = "sessions recorded because something looked wrong"
 RECORDING = "one of them, in the format of /dump"
+PROFILE = "where the daemon spends its time, from samples of its stacks: ?seconds="
 
 OPENAPI = "all of this as an OpenAPI document"
 
@@ -48,6 +49,7 @@ SHADOW_SINCE = "seconds up to now, from the log (everything)"
 BY = "by what hours are counted: queue, namespace and user, or some of them with commas between them"
 SOME_NODES = "names of nodes, with commas between them; without any, the first that have devices"
 ONLY = "resources: only who holds each resource"
+PROFILE_SECONDS = "how long it samples (5), 20 at most"
 ANONYMOUS = "whether names are made up (false)"
 
 

@@ -1,0 +1,1 @@
+"""``vsched profile``."""
