@@ -43,9 +43,10 @@ NOT_YET = {
     "vsched_shard_loans",
     "vsched_usage_history_last_write_timestamp_seconds",
     "vsched_work_trace_lines_total",
+    "vsched_audit_lines_total",
 }
 """Metrics of a daemon with a source of usage, of one with a Lease, of one with shards, of one that has written its
-history, of one that records the work of its cluster."""
+history, of one that records the work of its cluster, of one with an audit log."""
 
 
 def test_the_page_says_of_every_kind_how_much_is_read() -> None:

@@ -33,6 +33,7 @@ from vsched.daemon.observe.numbers import Numbers, last_shown, of_mirror, of_wat
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.work_trace import work_of
 from vsched.daemon.options import Options, check
+from vsched.daemon.parts.audit import audit_log
 from vsched.daemon.parts.base import make_base, period_seconds
 from vsched.daemon.parts.inspection import Inspection
 from vsched.daemon.parts.rollout import numbers_of
@@ -145,6 +146,7 @@ class Daemon:
         self.caller = settings.caller()
         self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.calm)
         self.work = work_of(options, base.clock, self.telemetry.worry)
+        self.audit = audit_log(base)
         decide: Decide = decide_nothing
         if options.schedule:
             hear, count = self.inspection.snapshots.hear, self.telemetry.kept_by_sessions
@@ -171,6 +173,7 @@ class Daemon:
             snapshots=self.inspection.snapshots,
             arbiter=self.arbitration,
             recorder=self.inspection.recorder,
+            audit=self.audit,
             work=self.work,
         )
         self.silence = Silence(partial(last_shown, self.reflectors))
@@ -205,6 +208,7 @@ class Daemon:
             LongLived("policy file", self._follow_policy, words.POLICY_FILE),
             LongLived("heartbeat", Heartbeat(self.telemetry, self.caller).run, words.HEARTBEAT),
             LongLived("upkeep", self._upkeep.run, words.UPKEEP),
+            *(() if self.audit is None else (LongLived("audit log", self.audit.run, words.AUDIT),)),
             *(() if self.work is None else (LongLived("work trace", self.work.run, words.WORK_TRACE),)),
         )
 
@@ -224,6 +228,8 @@ class Daemon:
                     task.cancel()
             if self.work is not None:
                 await self.work.end()
+            if self.audit is not None:
+                await self.audit.end()
             await self.election.end(release=at_rest)
         self.telemetry.note("stopped")
 
@@ -329,6 +335,7 @@ class Daemon:
             **self.listeners.numbers(),
             **self.inspection.numbers(),
             **(self.work.numbers() if self.work is not None else {}),
+            **(self.audit.numbers() if self.audit is not None else {}),
             **collected.numbers(),
             **numbers_of(self.policy.state if isinstance(self.policy, PolicyMap) else None),
             **(self.housekeeping.provisioning.numbers() if self.housekeeping.provisioning is not None else {}),

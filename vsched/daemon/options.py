@@ -158,6 +158,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The oldest files there go where all together are larger."""
     record_anonymous: bool = False
     """Record made-up names."""
+    audit_log: Path | None = None
+    """The file that decisions are logged in; None for none."""
+    audit_log_bytes: int = 100 << 20
+    """A longer file is put aside."""
+    audit_log_files: int = 10
+    """So many files are kept, with the one that is written."""
     event_qps: float = 50.0
     """Events a second in the long run; four times as many at once."""
     drain_seconds: float = 5.0
@@ -260,6 +266,7 @@ def _check_shadow(options: Options) -> None:
         "--webhook-address": bool(options.webhook_address),
         "--scheduler-sharding-mode": options.masks_nodes,
         "--history-from-prometheus": options.history_from_prometheus,
+        "--audit-log": options.audit_log is not None,
         "--authentication tokenreview": options.access.authentication == "tokenreview",
     }
     if options.shadow_log is not None and not options.shadow:

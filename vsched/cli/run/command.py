@@ -26,6 +26,7 @@ Examples:
   vsched run --verify 100%                (check as many sessions as time allows)
   vsched run --arbitrate                  (place pods, and divide the cluster among namespaces)
   vsched run --arbitrate --no-schedule    (divide it only: another scheduler places the pods)
+  vsched run --audit-log /var/log/vsched/audit.jsonl     (who was bound or evicted, for whom, why, by which policy)
   vsched run --shadow --scheduler-conf candidate.yaml     (write nothing: see what vsched would do in place of Volcano)
 
 Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
@@ -256,6 +257,14 @@ flag = flags_of(Options)
     default="512Mi",
 )
 @flag("--record-anonymous", help="record made-up names, always the same in one folder")
+@flag(
+    "--audit-log",
+    help="log each decision in this file, as a line of JSON: who gets what, who leaves for whom, why who waits  "
+    "[default: none]",
+    metavar="FILE",
+)
+@flag("--audit-log-size", "audit_log_bytes", help="put a longer file aside, as FILE.1", type=BYTES, default="100Mi")
+@flag("--audit-log-files", help="most files of it to keep", type=click.IntRange(1, 1000))
 @flag("--event-qps", help="Events per second", type=click.FloatRange(0.1, 10_000))
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="log level")
 @click.option(

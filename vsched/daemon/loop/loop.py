@@ -14,6 +14,7 @@ from vsched.daemon.loop.silence import Silence
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.observe.work_trace import WorkTrace
+from vsched.daemon.parts.audit import AuditLog
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.daemon.words import log as words
 from vsched.framework.policy import Policy
@@ -101,6 +102,8 @@ class SessionParts:
     """None without arbitration. It is called before everything else."""
     recorder: CycleRecorder | None = None
     """None without recordings."""
+    audit: AuditLog | None = None
+    """None where decisions are not logged one by one."""
     work: WorkTrace | None = None
     """None where the cluster's work is not recorded."""
 
@@ -204,10 +207,14 @@ class Loop:
         agreed = perf_counter()
         trace = Trace(perf_counter, plugins=self._measures_plugins(agreed))
         policy = parts.policy()
+        if parts.audit is not None:
+            parts.audit.begin(parts.snapshots.number)
         report = await self._decided(snapshot, policy, trace)
         decided = perf_counter()
         self._due = report.due
         await in_slices(parts.effects.assuming(report))
+        if parts.audit is not None:  # before what is decided is sent: what becomes of it follows
+            await in_slices(parts.audit.deciding(snapshot, report))
         await in_slices(parts.effects.handing_over(snapshot, report))
         ended = perf_counter()
         timing = Timing(reason, frozen - began, decided - agreed, ended - decided)

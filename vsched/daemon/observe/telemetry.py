@@ -110,6 +110,10 @@ class Telemetry:
         )
         self.follows = self._wasted.follows
         """Whether evictions for a beneficiary are still followed."""
+        self.on_outcome: Handlers[[Outcome]] = Handlers()
+        """Called with each binding that has ended."""
+        self.on_eviction: Handlers[[EvictionOutcome]] = Handlers()
+        """Called with each eviction that has ended."""
         self.on_useless: Handlers[[str, str]] = Handlers()
         """Called with the beneficiary and the node of wasted evictions."""
         self.on_loop: Handlers[[str, str]] = Handlers()
@@ -349,6 +353,7 @@ class Telemetry:
 
     def outcome(self, outcome: Outcome) -> None:
         """A binding has ended, well or not."""
+        self.on_outcome(outcome)
         created = self._created.pop(outcome.bind.uid, None)
         self.metrics.bindings.labels(outcome.verdict.value).inc()
         self.metrics.attempts.labels(RESULTS[outcome.verdict]).inc()
@@ -376,6 +381,7 @@ class Telemetry:
 
     def eviction(self, outcome: EvictionOutcome) -> None:
         """An eviction has ended, well or not."""
+        self.on_eviction(outcome)
         eviction, verdict = outcome.eviction, outcome.verdict
         self.metrics.evictions.labels(eviction.action, verdict.value).inc()
         self.metrics.eviction_seconds.observe(outcome.seconds)

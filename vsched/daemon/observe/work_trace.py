@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vsched.clock import Clock
+from vsched.daemon.observe.disk import DiskThread
 from vsched.daemon.options import Options
 from vsched.daemon.words import log as words
 from vsched.errors import BadInput
@@ -43,7 +44,7 @@ class WorkTrace:
         """When the cluster was seen last that the folder knows of."""
         self._failed = False
         """Whether lines were lost that the next segment has to make up for."""
-        self._writing: asyncio.Future[None] | None = None
+        self._disk = DiskThread()
         self.written, self.lost = 0, 0
         """Lines."""
 
@@ -73,7 +74,7 @@ class WorkTrace:
         elif self._folder.is_over(now):
             begins, lines = (self._observer.again(), lines) if self._folder.is_open else (lines, [])
         try:
-            await self._in_thread(partial(self._write, now, begins, lines))
+            await self._disk.do(partial(self._write, now, begins, lines))
         except OSError as error:
             self._lose(error.strerror or str(error), waited)
         else:
@@ -85,16 +86,9 @@ class WorkTrace:
         if not self._folder.is_open:
             return
         try:
-            await self._in_thread(self._end)
+            await self._disk.do(self._end)
         except OSError as error:
             self._worry(words.WORK_TRACE_LOST, problem=error.strerror or str(error), lines=1)
-
-    async def _in_thread(self, work: Callable[[], None]) -> None:
-        """Write in a thread, after what is being written: whoever waits may be cancelled, and the thread goes on."""
-        if self._writing is not None:
-            await asyncio.wait((self._writing,))
-        self._writing = asyncio.ensure_future(asyncio.to_thread(work))
-        await asyncio.shield(self._writing)
 
     def close(self) -> None:
         """Leave the folder as it is, as whoever is killed does."""
