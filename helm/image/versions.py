@@ -18,4 +18,5 @@ class VersionsHook(MetadataHookInterface):
         if same := requires.get("always"):
             metadata["dependencies"] = [*(f"{name}=={version}" for name in same), *requires.get("others", ())]
         if extras := requires.get("extras"):
-            metadata["optional-dependencies"] = {extra: [f"{name}=={version}"] for extra, name in extras.items()}
+            ours = {extra: [f"{name}=={version}"] for extra, name in extras.items()}
+            metadata["optional-dependencies"] = ours | requires.get("other-extras", {})

@@ -44,9 +44,10 @@ NOT_YET = {
     "vsched_usage_history_last_write_timestamp_seconds",
     "vsched_work_trace_lines_total",
     "vsched_audit_lines_total",
+    "vsched_trace_spans_total",
 }
 """Metrics of a daemon with a source of usage, of one with a Lease, of one with shards, of one that has written its
-history, of one that records the work of its cluster, of one with an audit log."""
+history, of one that records the work of its cluster, of one with an audit log, of one with traces."""
 
 
 def test_the_page_says_of_every_kind_how_much_is_read() -> None:

@@ -64,6 +64,8 @@ SENTENCES = [
         options.NO_WORK_TO_RECORD,
         "--record-work: this daemon does not see all work (expected no --shards, no --no-schedule; or vsched record)",
     ),
+    (log.TRACES_LOST, "traces cannot be sent, spans are lost"),
+    (log.TRACES_GO_ON, "traces can be sent again"),
     (log.AUDIT_LOST, "audit log cannot be written, lines are lost"),
     (log.AUDIT_GOES_ON, "audit log can be written again"),
     (log.WORK_TRACE_LOST, "work trace cannot be written, lines are lost"),
@@ -82,6 +84,14 @@ SENTENCES = [
     (
         options.not_in_a_shadow("--arbitrate"),
         "--arbitrate: cannot be used with --shadow, which writes nothing to the cluster",
+    ),
+    (
+        options.NO_OPENTELEMETRY,
+        "--otlp-endpoint: OpenTelemetry is not installed (expected: pip install 'vsched[otel]')",
+    ),
+    (
+        options.bad_otlp_endpoint("c:1"),
+        "--otlp-endpoint 'c:1': expected a URL such as http://collector:4318, without a password in it",
     ),
     (options.bad_command_namespace("A b"), "--command-namespace: 'A b' is not the name of a namespace"),
     (options.bad_volcano_namespace("A b"), "--volcano-namespace: 'A b' is not the name of a namespace"),

@@ -31,6 +31,7 @@ from vsched.daemon.loop.silence import Silence
 from vsched.daemon.loop.upkeep import Upkeep
 from vsched.daemon.observe.numbers import Numbers, last_shown, of_mirror, of_watches, of_writes
 from vsched.daemon.observe.settings import ObserveSettings
+from vsched.daemon.observe.tracing import Tracing
 from vsched.daemon.observe.work_trace import work_of
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.audit import audit_log
@@ -79,6 +80,8 @@ class DaemonSettings:
     makers: MakerSettings | None = None
     listen: Listen = listening_sockets
     """Gives the sockets at its addresses."""
+    tracing: Tracing | None = None
+    """None where nothing is traced. Whoever made it closes it."""
     caller: Callable[[], Caller] = Caller
     """Makes what calls services such as extenders."""
 
@@ -103,7 +106,9 @@ class Daemon:
         settings, clock = settings or DaemonSettings(), clock or SystemClock()
         policy = policy or policy_of(options.policy_file, registry, clock, reach_of(options, client.connection))
         trigger = trigger or Trigger(period_seconds(options, policy), options.window_seconds)
-        self._base = base = make_base(options, client, registry, clock, policy, trigger, settings.observing)
+        self._base = base = make_base(
+            options, client, registry, clock, policy, trigger, settings.observing, settings.tracing
+        )
         self.policy, self.mirror = base.policy, base.mirror
         self.telemetry, self.election = base.telemetry, base.election
         self._writes = writes = WritePath(base, settings.writeback, settings.confirmations)
@@ -139,7 +144,7 @@ class Daemon:
             },
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
-        self.listeners = Listeners(options, client, base.clock, self.telemetry, settings.listen)
+        self.listeners = Listeners(options, client, base.clock, self.telemetry, settings.listen, base.tracing)
         elsewhere = nobody if writes.shards is None else writes.shards.decided_by
         of_vcjobs = self.housekeeping.told_of_vcjob, self.housekeeping.uncreated_of_vcjob
         self.inspection = Inspection(base, self._standing, elsewhere, *of_vcjobs)
@@ -173,7 +178,7 @@ class Daemon:
             snapshots=self.inspection.snapshots,
             arbiter=self.arbitration,
             recorder=self.inspection.recorder,
-            audit=self.audit,
+            observers=tuple(each for each in (self.audit, base.tracing) if each is not None),
             work=self.work,
         )
         self.silence = Silence(partial(last_shown, self.reflectors))
@@ -336,6 +341,7 @@ class Daemon:
             **self.inspection.numbers(),
             **(self.work.numbers() if self.work is not None else {}),
             **(self.audit.numbers() if self.audit is not None else {}),
+            **(self._base.tracing.numbers() if self._base.tracing is not None else {}),
             **collected.numbers(),
             **numbers_of(self.policy.state if isinstance(self.policy, PolicyMap) else None),
             **(self.housekeeping.provisioning.numbers() if self.housekeeping.provisioning is not None else {}),

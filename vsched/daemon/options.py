@@ -24,6 +24,7 @@ from vsched.settings.workloads import load_table
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?" + LABEL_VALUE.pattern)
+OTLP_ENDPOINT = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
 EvictionMode = Literal["eviction", "delete"]
 """Evict pods, which disruption budgets may still refuse, or delete them as Volcano does.
 
@@ -164,6 +165,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """A longer file is put aside."""
     audit_log_files: int = 10
     """So many files are kept, with the one that is written."""
+    otlp_endpoint: str = ""
+    """The URL of the collector that traces are sent to, by OTLP over HTTP; empty for none."""
+    trace_share: float = 1.0
+    """The share of sessions that are traced, at most."""
     event_qps: float = 50.0
     """Events a second in the long run; four times as many at once."""
     drain_seconds: float = 5.0
@@ -238,6 +243,8 @@ def check(options: Options) -> None:
         raise BadInput(words.NOTHING_TO_REVIEW)
     if options.webhook_address and options.tls_cert_file is None:
         raise BadInput(words.WEBHOOK_WITHOUT_TLS)
+    if options.otlp_endpoint and not OTLP_ENDPOINT.fullmatch(options.otlp_endpoint):
+        raise BadInput(words.bad_otlp_endpoint(options.otlp_endpoint))
     _check_shadow(options)
     check_access(options.access, options.listen_address, tls=options.tls_cert_file is not None)
     _check_shards(options)
@@ -266,6 +273,7 @@ def _check_shadow(options: Options) -> None:
         "--webhook-address": bool(options.webhook_address),
         "--scheduler-sharding-mode": options.masks_nodes,
         "--history-from-prometheus": options.history_from_prometheus,
+        "--otlp-endpoint": bool(options.otlp_endpoint),
         "--audit-log": options.audit_log is not None,
         "--authentication tokenreview": options.access.authentication == "tokenreview",
     }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from contextlib import AsyncExitStack
 
 from vsched.cel.devices import load
 from vsched.clock import SystemClock
-from vsched.daemon.app import Daemon
+from vsched.daemon.app import Daemon, DaemonSettings
+from vsched.daemon.observe.tracing import tracing_of
 from vsched.daemon.options import Options
 from vsched.daemon.policy.config_map import PolicyMap, map_key
 from vsched.daemon.policy.reach import reach_of
@@ -24,7 +26,12 @@ from vsched.log import logger
 
 async def serve(options: Options, connection: Connection, registry: Registry, collector: Collector) -> None:
     """Run a daemon until a signal ends it; SIGHUP reads the policy again."""
-    async with ApiClient(connection) as client:
+    tracing = tracing_of(options)
+    async with AsyncExitStack() as stack:
+        if tracing is not None:
+            stack.push_async_callback(tracing.close)
+            connection = tracing.carrying(connection)
+        client = await stack.enter_async_context(ApiClient(connection))
         policy = await _policy_map(options, client, registry)
         # In threads, because they read files: to make sense of them takes longer than the loop may be held.
         await asyncio.to_thread(load)
@@ -32,7 +39,8 @@ async def serve(options: Options, connection: Connection, registry: Registry, co
         def make() -> Daemon | ShadowDaemon:
             if options.shadow:
                 return ShadowDaemon(options, client, registry, policy=policy, collector=collector)
-            return Daemon(options, client, registry, policy=policy, collector=collector)
+            settings = DaemonSettings(tracing=tracing)
+            return Daemon(options, client, registry, policy=policy, settings=settings, collector=collector)
 
         daemon = await asyncio.to_thread(make)
         async with supervised(_supervision(daemon)) as supervision:

@@ -27,6 +27,7 @@ Examples:
   vsched run --arbitrate                  (place pods, and divide the cluster among namespaces)
   vsched run --arbitrate --no-schedule    (divide it only: another scheduler places the pods)
   vsched run --audit-log /var/log/vsched/audit.jsonl     (who was bound or evicted, for whom, why, by which policy)
+  vsched run --otlp-endpoint http://collector:4318 --trace-share 10%     (needs pip install 'vsched[otel]')
   vsched run --shadow --scheduler-conf candidate.yaml     (write nothing: see what vsched would do in place of Volcano)
 
 Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
@@ -265,6 +266,13 @@ flag = flags_of(Options)
 )
 @flag("--audit-log-size", "audit_log_bytes", help="put a longer file aside, as FILE.1", type=BYTES, default="100Mi")
 @flag("--audit-log-files", help="most files of it to keep", type=click.IntRange(1, 1000))
+@flag(
+    "--otlp-endpoint",
+    help="send traces of sessions, writes and claims to this OpenTelemetry collector, by OTLP over HTTP  "
+    "[default: none]",
+    metavar="URL",
+)
+@flag("--trace-share", help="largest share of sessions to trace", type=SHARE, default="100%")
 @flag("--event-qps", help="Events per second", type=click.FloatRange(0.1, 10_000))
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="log level")
 @click.option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Protocol
@@ -14,7 +14,6 @@ from vsched.daemon.loop.silence import Silence
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.observe.work_trace import WorkTrace
-from vsched.daemon.parts.audit import AuditLog
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.daemon.words import log as words
 from vsched.framework.policy import Policy
@@ -68,6 +67,22 @@ class CycleRecorder(Protocol):
     async def died(self, snapshot: Snapshot, policy: Policy, error: Exception) -> None: ...
 
 
+class SessionObserver(Protocol):
+    """What else hears of each session."""
+
+    def begin(self, number: int, seconds: float) -> None:
+        """The session of this number, which began so long ago, is about to decide by the policy in force."""
+        ...
+
+    def deciding(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
+        """Take in what it has decided, in steps, before it is sent."""
+        ...
+
+    def ended(self, report: CycleReport, timing: Timing) -> None:
+        """It has handed over what it decided."""
+        ...
+
+
 class Effects(Protocol):
     """What becomes of decisions. Steps are taken one after the other, and other tasks may run between them."""
 
@@ -102,8 +117,8 @@ class SessionParts:
     """None without arbitration. It is called before everything else."""
     recorder: CycleRecorder | None = None
     """None without recordings."""
-    audit: AuditLog | None = None
-    """None where decisions are not logged one by one."""
+    observers: Sequence[SessionObserver] = ()
+    """What else hears of each session: the audit log, traces."""
     work: WorkTrace | None = None
     """None where the cluster's work is not recorded."""
 
@@ -207,17 +222,19 @@ class Loop:
         agreed = perf_counter()
         trace = Trace(perf_counter, plugins=self._measures_plugins(agreed))
         policy = parts.policy()
-        if parts.audit is not None:
-            parts.audit.begin(parts.snapshots.number)
+        for each in parts.observers:
+            each.begin(parts.snapshots.number, perf_counter() - began)
         report = await self._decided(snapshot, policy, trace)
         decided = perf_counter()
         self._due = report.due
         await in_slices(parts.effects.assuming(report))
-        if parts.audit is not None:  # before what is decided is sent: what becomes of it follows
-            await in_slices(parts.audit.deciding(snapshot, report))
+        for each in parts.observers:  # before what is decided is sent: what becomes of it follows
+            await in_slices(each.deciding(snapshot, report))
         await in_slices(parts.effects.handing_over(snapshot, report))
         ended = perf_counter()
         timing = Timing(reason, frozen - began, decided - agreed, ended - decided)
+        for each in parts.observers:
+            each.ended(report, timing)
         done = parts.effects.carried_out(report)
         await in_slices(parts.telemetry.telling(snapshot, done, timing))
         await parts.snapshots.end(asked, snapshot, policy, report)

@@ -16,6 +16,7 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.daemon.observe.disk import DiskThread
+from vsched.daemon.observe.telemetry import Timing
 from vsched.daemon.parts.base import Base
 from vsched.daemon.words import log as words
 from vsched.model.plan import CycleReport
@@ -52,7 +53,7 @@ class AuditLog:
         self.written, self.lost = 0, 0
         """Lines."""
 
-    def begin(self, session: int) -> None:
+    def begin(self, session: int, seconds: float) -> None:
         """A session begins, under the policy that is in force now."""
         self._session, self._digest = session, self._policy()[:POLICY_DIGITS]
 
@@ -61,6 +62,9 @@ class AuditLog:
         for line in self._trail.decisions(snapshot, report, self._session, self._digest):
             self._add(line)
             yield
+
+    def ended(self, report: CycleReport, timing: Timing) -> None:
+        """Nothing more is decided."""
 
     def bound(self, outcome: Outcome) -> None:
         """A binding has ended, well or not."""

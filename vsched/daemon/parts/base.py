@@ -11,6 +11,7 @@ from vsched.daemon.lead.election import Election, LeaseElection, NoElection
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.observe.tracing import Tracing
 from vsched.daemon.options import Options, workloads_of
 from vsched.daemon.policy.reload import PolicyInForce
 from vsched.daemon.triggers import Trigger
@@ -41,6 +42,8 @@ class Base:
     telemetry: Telemetry
     election: Election
     observing: ObserveSettings
+    tracing: Tracing | None
+    """None where nothing is traced."""
     stopping: asyncio.Event
     """Set once the daemon is to end."""
 
@@ -73,6 +76,7 @@ def make_base(
     policy: PolicyInForce,
     trigger: Trigger,
     observing: ObserveSettings,
+    tracing: Tracing | None = None,
 ) -> Base:
     """The parts for these options."""
     mirror = Mirror(
@@ -96,7 +100,8 @@ def make_base(
     election = make_election(options, client, telemetry, stopping)
     if isinstance(election, ShardElection):
         election.on_shards.add(trigger.pull)
-    return Base(options, client, registry, clock, policy, trigger, mirror, telemetry, election, observing, stopping)
+    shared = options, client, registry, clock, policy, trigger, mirror, telemetry
+    return Base(*shared, election, observing, tracing, stopping)
 
 
 def make_election(options: Options, client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event) -> Election:

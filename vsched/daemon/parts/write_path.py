@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.daemon.lead.leader_address import leader_signs
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.rival_schedulers import RivalSchedulers
+from vsched.daemon.observe.tracing import TracedWriter
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.outcomes import Outcomes, StatusOutcomes
 from vsched.daemon.parts.rollout import RolloutKeeper
@@ -41,7 +43,8 @@ class WritePath:
     def __init__(self, base: Base, writeback: WritebackSettings | None, confirmations: ConfirmationSettings) -> None:
         options, client, clock, mirror, telemetry = base.options, base.client, base.clock, base.mirror, base.telemetry
         bucket = TokenBucket(options.api_qps, options.api_burst)
-        self.writer = writer = Writer(client, bucket, telemetry.process.request, base.election.holds, mirror.is_leaving)
+        sends = client, bucket, telemetry.process.request, base.election.holds, mirror.is_leaving
+        self.writer = writer = Writer(*sends) if base.tracing is None else TracedWriter(base.tracing, *sends)
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
         settings, statuses = writeback or WritebackSettings(events=events), StatusOutcomes(mirror)
         self.writeback = Writeback(
@@ -67,7 +70,10 @@ class WritePath:
         self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock, notes)
         self.dispatcher.goes_before(self.writeback.precedence)
         reports = TransactionReports(
-            outcomes.undone, outcomes.binding, lambda told: telemetry.worry(log_words.CLAIMS_NOT_RELEASED, problem=told)
+            outcomes.undone,
+            outcomes.binding,
+            lambda told: telemetry.worry(log_words.CLAIMS_NOT_RELEASED, problem=told),
+            nullcontext if base.tracing is None else base.tracing.claims,
         )
         self.claims = ClaimWrites(
             client,

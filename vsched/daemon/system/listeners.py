@@ -12,6 +12,7 @@ from typing import NamedTuple
 from vsched.clock import Clock
 from vsched.daemon.access_options import AccessOptions, PortName
 from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.observe.tracing import Tracing
 from vsched.daemon.options import Options
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.words import options as words
@@ -49,8 +50,17 @@ class Listeners:
     Probes need no authentication, because kubelets have none.
     """
 
-    def __init__(self, options: Options, client: ApiClient, clock: Clock, telemetry: Telemetry, listen: Listen) -> None:
+    def __init__(
+        self,
+        options: Options,
+        client: ApiClient,
+        clock: Clock,
+        telemetry: Telemetry,
+        listen: Listen,
+        tracing: Tracing | None = None,
+    ) -> None:
         self._telemetry = telemetry
+        self._around = [] if tracing is None else [tracing.middleware()]
         self._listen = listen
         self._contexts = _contexts(options)
         self._table: TokenTable | None = None
@@ -105,6 +115,7 @@ class Listeners:
             access=self.access if each.name == "listen" else None,
             port=port,
             listen=self._listen,
+            around=self._around if each.name != "healthz" else (),
         )
 
     def numbers(self) -> Mapping[str, Mapping[str, float]]:

@@ -25,6 +25,13 @@ WEBHOOK_WITHOUT_TLS = (
 )
 
 
+NO_OPENTELEMETRY = "--otlp-endpoint: OpenTelemetry is not installed (expected: pip install 'vsched[otel]')"
+
+
+def bad_otlp_endpoint(given: str) -> str:
+    return f"--otlp-endpoint {given!r}: expected a URL such as http://collector:4318, without a password in it"
+
+
 def not_in_a_shadow(flag: str) -> str:
     return f"{flag}: cannot be used with --shadow, which writes nothing to the cluster"
 

@@ -39,6 +39,7 @@ MEANINGS: dict[str, str] = {
     "vsched_watchers": "Clients of /events.",
     "vsched_foreign_bindings_total": "Pods of this scheduler that another scheduler bound. Must stay 0.",
     "vsched_audit_lines_total": "Lines of the audit log, by whether they were written or lost.",
+    "vsched_trace_spans_total": "Spans of traces, by whether they were sent or lost.",
     "vsched_work_trace_lines_total": "Lines of the work trace, by whether they were written or lost.",
     "vsched_vcjobs_left_alone": "1 while Volcano's own controllers manage vcjobs.",
     "vsched_job_flows": "JobFlows by phase.",

@@ -42,15 +42,16 @@ async def serving(
     access: Access | None = None,
     port: Port | None = None,
     listen: Listen = listening_sockets,
+    around: Sequence[Any] = (),
 ) -> AsyncIterator[int]:
     """Serve a route table at an address while the block runs, over TLS where there is a context for it.
 
-    ``access`` checks users, ``port`` applies limits and counts, ``listen`` gives the sockets. Yields the port's number;
-    raises BadInput where it is taken.
+    ``access`` checks users, ``port`` applies limits and counts, ``listen`` gives the sockets, ``around`` are further
+    middlewares. Yields the port's number; raises BadInput where it is taken.
     """
     host, number = parse_address(address, what)
     port = port or Port(Limits())
-    guards = [bounded(port), guarding(access, routes) if access is not None else keeping_private(routes)]
+    guards = [bounded(port), *around, guarding(access, routes) if access is not None else keeping_private(routes)]
     read_bytes = READ_BYTES_OF_PAGES if all(route.method == "GET" for route in routes) else READ_BYTES
     settings = server_settings(port, read_bytes)
     runner = web.AppRunner(application(routes, guards), shutdown_timeout=1.0, **settings)

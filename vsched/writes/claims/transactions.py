@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import msgspec
@@ -55,6 +56,8 @@ class TransactionReports:
     """A placement is not carried out, because this process is on its way out or must not write."""
     worry: Callable[[str], None]
     """Something could not be given back; a later session does it."""
+    around: Callable[[str], AbstractContextManager[object]] = nullcontext
+    """Entered with the job while its transaction lasts."""
 
 
 class GangTransactions:
@@ -145,7 +148,7 @@ class GangTransactions:
         wish = transaction.gang.wish
         unexpected = Unexpected(words.claims_left_unchanged(wish.job))
         try:
-            with unexpected:
+            with unexpected, self._reports.around(wish.job):
                 await self._attempt(transaction)
             if unexpected.why:
                 self._fail(wish, Obstacle(words.claims_cannot_be_written(unexpected.why)))
