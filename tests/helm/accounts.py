@@ -1,4 +1,4 @@
-"""The daemon under an account of the chart, and what the account was let in with."""
+"""The processes of the chart under its accounts, and what the accounts were let in with."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from vsched.apimachinery.objects.native_groups import VERSIONS
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
-from vsched.daemon.permissions import Right
+from vsched.daemon.permissions.needs import Right
 from vsched.daemon.policy.config_map import PolicyMap, map_key
+from vsched.daemon.vcjobs import JobRunner
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders
 from vsched.kube.auth.tls import Material, client_context
@@ -26,25 +27,32 @@ from vsched.sim.requests.request import ApiRequest
 LOCKED = ClusterSettings(
     ControllerSettings(PodTimes(termination=0.05)), authorization="rbac", tls=True, native_groups=VERSIONS
 )
-ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
+RUNNER = f"{RELEASE}-vcjobs"
+"""The account that runs vcjobs."""
 
 
 class Recorder:
-    """What accounts of the chart were let in with."""
+    """What an account of the chart was let in with."""
 
     def __init__(self) -> None:
         self.rights: set[Right] = set()
+        """Of the account that places pods."""
+        self.of_runner: set[Right] = set()
 
     async def __call__(self, call: ApiRequest) -> None:
         wanted = attributes_of(call)
-        if call.user is not None and call.user.name == ACCOUNT and not wanted.path:
-            self.rights.add(Right(wanted.verb, wanted.group, wanted.combined, wanted.namespace, wanted.name))
+        if call.user is None or wanted.path:
+            return
+        namespace, _, account = call.user.name.removeprefix("system:serviceaccount:").partition(":")
+        if namespace == NAMESPACE and account in (RELEASE, RUNNER):
+            found = self.rights if account == RELEASE else self.of_runner
+            found.add(Right(wanted.verb, wanted.group, wanted.combined, wanted.namespace, wanted.name))
 
 
-async def token_of(cluster: Cluster) -> str:
-    """A token for the chart's account, as a pod would be given one."""
+async def token_of(cluster: Cluster, account: str = RELEASE) -> str:
+    """A token for an account of the chart, as a pod would be given one."""
     async with ApiClient(connection(cluster, cluster.admin_token)) as client:
-        path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{RELEASE}/token"
+        path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
         found = await client.create(
             path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         )
@@ -63,7 +71,9 @@ def connection(cluster: Cluster, token: str) -> Connection:
 @asynccontextmanager
 async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIterator[Daemon]:
     async with ApiClient(connection(cluster, token)) as client, asyncio.TaskGroup() as group:
-        policy = await PolicyMap.open(map_key(options.policy_map), client, REGISTRY, SystemClock(), print)
+        policy = None
+        if options.policy_map:
+            policy = await PolicyMap.open(map_key(options.policy_map), client, REGISTRY, SystemClock(), print)
         daemon = Daemon(options, client, REGISTRY, policy=policy)
         task = group.create_task(daemon.run())
         try:
@@ -74,7 +84,20 @@ async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIter
             task.cancel()
 
 
-def answers(daemon: Daemon) -> set[str]:
+@asynccontextmanager
+async def runner_of(cluster: Cluster, options: Options, token: str) -> AsyncIterator[JobRunner]:
+    async with ApiClient(connection(cluster, token)) as client, asyncio.TaskGroup() as group:
+        runner = JobRunner(options, client)
+        task = group.create_task(runner.run())
+        try:
+            yield runner
+        finally:
+            runner.stop()
+            await asyncio.wait((task,), timeout=60.0)
+            task.cancel()
+
+
+def answers(daemon: Daemon | JobRunner) -> set[str]:
     """The codes of all that was asked of the API server."""
     families = daemon.telemetry.registry.collect()
     samples = (sample for family in families for sample in family.samples)

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import ssl
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import aiohttp
 import msgspec
 import pytest
 
-from tests.helm.accounts import LOCKED, Recorder, answers, connection, covers, daemon_of, token_of
+from tests.helm.accounts import (
+    LOCKED,
+    RUNNER,
+    Recorder,
+    answers,
+    connection,
+    covers,
+    daemon_of,
+    runner_of,
+    token_of,
+)
 from tests.helm.releases import Released, secret_of, there
 from tests.support import devices, vcjob_cluster, volumes
-from tests.support.charts import NAMESPACE, POD, RELEASE, Obj, objects_of, one, options_in
+from tests.support.charts import NAMESPACE, POD, RELEASE, VCJOBS, Obj, objects_of, one, options_in
 from tests.support.hypernodes import HYPERNODES, hypernode_object
 from tests.support.owners import queue
 from tests.support.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of
 from tests.support.sharing import ALLOCATIONS, bucket, consumer, deployment, machine, namespace, runs, scale
 from tests.support.waiting import until
+from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import Options
-from vsched.daemon.permissions import needed
+from vsched.daemon.permissions.needs import needed
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError
 from vsched.lab.children import free_port
@@ -55,12 +67,13 @@ def options_at_home(cluster: Cluster, folder: Path) -> Options:
     )
 
 
+NOWHERE = {"listen_address": "", "healthz_address": "", "tls_cert_file": None, "tls_key_file": None}
+NOWHERE |= {"access": AccessOptions()}
 LATER = {
     ("patch", "podgroups/status"): "statuses, where the definition has a status subresource",
     ("patch", "compositepodgroups/status"): "conditions of Kubernetes' own groups, where the API server has them",
     ("patch", "events"): "an Event that is repeated, some time later",
     ("get", "pods"): "a pod whose accepted binding no watch has shown for half a minute",
-    ("delete", "pods"): "the pods of a job whose wall time is over",
     ("create", "evictionrequests"): "a pod whose responders are asked before it is evicted",
     ("patch", "evictionrequests"): "the same, and when its resources are no longer needed",
     ("delete", "resourceclaims"): "a claim for extended resources that was made in vain",
@@ -89,8 +102,10 @@ async def test_the_daemon_does_all_its_work_under_the_account_and_with_no_more_t
         stand_behind_the_service(cluster, options)
         await stand_in_pods(cluster)
         token = await token_of(cluster)
-        async with daemon_of(cluster, options, token) as daemon:
+        async with daemon_of(cluster, options, token) as daemon, AsyncExitStack() as stack:
             await until(lambda: daemon.telemetry.findings.arbitrated is not None)
+            runs = msgspec.structs.replace(options_in(objects_of(VALUES), VCJOBS), **NOWHERE)
+            runner = await stack.enter_async_context(runner_of(cluster, runs, await token_of(cluster, RUNNER)))
             assert set(daemon.health.ready().details["absent"]) == {"NodePool"}  # Karpenter brings it
             second = {"listen_address": "127.0.0.1:0", "webhook_address": "", "leader_pod": ""}
             async with daemon_of(cluster, msgspec.structs.replace(options, **second), token) as standby:
@@ -99,15 +114,16 @@ async def test_the_daemon_does_all_its_work_under_the_account_and_with_no_more_t
             await work(cluster)
             await review(cluster)
             await read_pages(cluster, options)
-            codes = answers(daemon)
-            assert {"200", "201"} <= codes
-            assert not codes & {"401", "403"}
+            for process in (daemon, runner):
+                codes = answers(process)
+                assert {"200", "201"} <= codes
+                assert not codes & {"401", "403"}
         assert leads(there(cluster, "pods", POD, NAMESPACE))
         assert not leads(there(cluster, "pods", "killed", NAMESPACE))
-    wanted = needed(options)
-    unused = {right for right in wanted if not any(covers(right, seen) for seen in recorder.rights)}
-    assert {(right.verb, right.resource) for right in unused} <= set(LATER)
-    assert {seen for seen in recorder.rights if not any(covers(right, seen) for right in wanted)} == set()
+    for wanted, found in ((needed(options), recorder.rights), (needed(runs, None, NAMESPACE), recorder.of_runner)):
+        unused = {right for right in wanted if not any(covers(right, seen) for seen in found)}
+        assert {(right.verb, right.resource) for right in unused} <= set(LATER)
+        assert {seen for seen in found if not any(covers(right, seen) for right in wanted)} == set()
 
 
 def stand_behind_the_service(cluster: Cluster, options: Options) -> None:
@@ -125,7 +141,8 @@ async def stand_in_pods(cluster: Cluster) -> None:
 
     Those would wait for ever, as nothing here places them, and claim a part of the cluster.
     """
-    cluster.client.delete("apps/deployments", NAMESPACE, RELEASE)
+    for name in (RELEASE, RUNNER):
+        cluster.client.delete("apps/deployments", NAMESPACE, name)
     await until(lambda: not cluster.client.list("apps/replicasets", NAMESPACE))
     await until(lambda: not cluster.client.list("pods", NAMESPACE))
     selected = one(objects_of(VALUES), "Service", "vsched-leader")["spec"]["selector"]

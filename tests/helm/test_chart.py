@@ -19,9 +19,11 @@ from tests.support.charts import (
     CHART,
     NAMESPACE,
     POD,
+    SCHEDULER,
     VALUES,
     Obj,
     container_of,
+    deployments_of,
     files_of,
     helm,
     objects_of,
@@ -88,24 +90,41 @@ def test_objects_are_labelled_and_have_names_of_their_own(values: Obj) -> None:
 
 @CASES
 def test_the_daemon_understands_its_flags(values: Obj) -> None:
-    options = options_in(objects_of(values))
-    check(options)
+    objects = objects_of(values)
+    for container in deployments_of(objects):
+        check(options_in(objects, container))
+    options = options_in(objects)
     assert options.arbitrate == values.get("arbitration", {}).get("enabled", False)
     assert options.lease.namespace == (NAMESPACE if options.leader_elect else "")
+
+
+def selectors_in(objects: list[Obj]) -> list[Obj]:
+    """How the pods of each Deployment are selected."""
+    return [each["spec"]["selector"]["matchLabels"] for each in deployments_of(objects).values()]
+
+
+def is_of(service: Obj, selector: Obj) -> bool:
+    """Whether a Service leads to pods that are selected so."""
+    return bool(selector.items() <= service["spec"]["selector"].items())
 
 
 @CASES
 def test_what_is_served_can_be_reached(values: Obj) -> None:
     objects = objects_of(values)
-    options = options_in(objects)
-    ports = {each["name"]: each["containerPort"] for each in container_of(objects)["ports"]}
-    addresses = {"http": options.listen_address, "health": options.healthz_address, "webhook": options.webhook_address}
-    assert {name: f":{port}" for name, port in ports.items()} == {name: at for name, at in addresses.items() if at}
     services = [each for each in objects if each["kind"] == "Service"]
-    for port in (port for each in services for port in each["spec"]["ports"]):
-        assert port["targetPort"] in (port["name"], ports[port["name"]])
-    for policy in (each for each in objects if each["kind"] == "NetworkPolicy"):
-        assert {rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]} == set(ports)
+    for container, deployment in deployments_of(objects).items():
+        options = options_in(objects, container)
+        ports = {each["name"]: each["containerPort"] for each in container_of(objects, container)["ports"]}
+        addresses = {"http": options.listen_address, "health": options.healthz_address}
+        addresses["webhook"] = options.webhook_address
+        assert {name: f":{port}" for name, port in ports.items()} == {name: at for name, at in addresses.items() if at}
+        mine = deployment["spec"]["selector"]["matchLabels"]
+        for port in (port for each in services if is_of(each, mine) for port in each["spec"]["ports"]):
+            assert port["targetPort"] in (port["name"], ports[port["name"]])
+        for policy in (each for each in objects if each["kind"] == "NetworkPolicy"):
+            if policy["spec"]["podSelector"]["matchLabels"] == mine:
+                assert {rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]} == set(ports)
+    assert all(any(is_of(each, selector) for selector in selectors_in(objects)) for each in services)
     for hook in (
         hook for each in objects if each["kind"].endswith("WebhookConfiguration") for hook in each["webhooks"]
     ):
@@ -117,41 +136,46 @@ def test_what_is_served_can_be_reached(values: Obj) -> None:
 @CASES
 def test_pods_have_no_right_that_they_do_not_need(values: Obj) -> None:
     objects = objects_of(values)
-    pod = one(objects, "Deployment")["spec"]["template"]["spec"]
-    container = container_of(objects)
-    assert pod["securityContext"]["runAsNonRoot"] is True
-    assert pod["securityContext"]["runAsUser"] > 0
-    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    }
-    assert all(mount["readOnly"] for mount in container.get("volumeMounts", ()))
-    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
-    assert one(objects, "ServiceAccount")["automountServiceAccountToken"] is False
-    assert set(container["resources"]) == {"requests", "limits"}
+    for name, deployment in deployments_of(objects).items():
+        pod, container = deployment["spec"]["template"]["spec"], container_of(objects, name)
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["runAsUser"] > 0
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert all(mount["readOnly"] for mount in container.get("volumeMounts", ()))
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+        assert set(container["resources"]) == {"requests", "limits"}
+    accounts = [each for each in objects if each["kind"] == "ServiceAccount"]
+    assert len(accounts) == len(deployments_of(objects))
+    assert all(each["automountServiceAccountToken"] is False for each in accounts)
 
 
 @CASES
 def test_replicas_stay_apart_and_survive_drains(values: Obj) -> None:
     objects = objects_of(values)
-    deployment = one(objects, "Deployment")["spec"]
-    mine = deployment["selector"]["matchLabels"]
-    assert mine.items() <= deployment["template"]["metadata"]["labels"].items()
-    rolling = deployment["strategy"]["rollingUpdate"]
-    required = "requiredDuringSchedulingIgnoredDuringExecution" in str(deployment["template"]["spec"]["affinity"])
-    assert rolling == {"maxSurge": 0 if required else 1, "maxUnavailable": 1 if required else 0}
-    for budget in (each for each in objects if each["kind"] == "PodDisruptionBudget"):
-        assert budget["spec"]["selector"]["matchLabels"] == mine
-        assert budget["spec"]["maxUnavailable"] == 1
-    assert deployment["replicas"] < 2 or options_in(objects).leader_elect
+    budgets = [each["spec"] for each in objects if each["kind"] == "PodDisruptionBudget"]
+    for container, found in deployments_of(objects).items():
+        deployment = found["spec"]
+        mine = deployment["selector"]["matchLabels"]
+        assert mine.items() <= deployment["template"]["metadata"]["labels"].items()
+        rolling = deployment["strategy"]["rollingUpdate"]
+        required = "requiredDuringSchedulingIgnoredDuringExecution" in str(deployment["template"]["spec"]["affinity"])
+        assert rolling == {"maxSurge": 0 if required else 1, "maxUnavailable": 1 if required else 0}
+        assert [each["maxUnavailable"] for each in budgets if each["selector"]["matchLabels"] == mine] == [1] * (
+            len(budgets) > 0
+        )
+        assert deployment["replicas"] < 2 or options_in(objects, container).leader_elect
+    assert len(budgets) in (0, len(deployments_of(objects)))
 
 
 @CASES
 def test_mounts_and_volumes_go_together(values: Obj) -> None:
     objects = objects_of(values)
-    pod = one(objects, "Deployment")["spec"]["template"]["spec"]
+    pod = deployments_of(objects)[SCHEDULER]["spec"]["template"]["spec"]
     mounts = {mount["name"]: mount["mountPath"] for mount in container_of(objects).get("volumeMounts", ())}
     volumes = {volume["name"]: volume for volume in pod.get("volumes", ())}
     assert set(mounts) == set(volumes)
@@ -276,7 +300,7 @@ REFUSED: dict[str, tuple[Obj, str]] = {
     "a certificate of one's own that is nowhere": ({"tls": {"certificate": {"source": "secret"}}}, "/secretName"),
     "tokens in the clear": ({"access": {"authentication": "tokenreview"}}, "/tls/listen"),
     "a policy with a word that there is not": ({"policy": {"content": {"action": "allocate"}}}, "action"),
-    "root": ({"runAs": {"user": 0}}, "/runAs/user"),
+    "root": ({"podSecurityContext": {"runAsUser": 0}}, "/podSecurityContext/runAsUser"),
     "a flag that is none": ({"extraArgs": ["-v"]}, "/extraArgs/0"),
 }
 
@@ -320,7 +344,10 @@ def test_flags_of_one_s_own_are_passed_on() -> None:
 
 def test_every_flag_that_is_an_everyday_choice_has_a_value() -> None:
     everywhere = {
-        argument.partition("=")[0] for each in VALUES.values() for argument in container_of(objects_of(each))["args"]
+        argument.partition("=")[0]
+        for objects in map(objects_of, VALUES.values())
+        for container in deployments_of(objects)
+        for argument in container_of(objects, container)["args"]
     }
     known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
     assert everywhere - {"run"} <= known
@@ -343,7 +370,7 @@ def test_the_image_is_the_one_that_the_steps_of_the_readme_make() -> None:
 def test_a_service_with_a_selector_always_leads_to_the_pod_of_the_leader(values: Obj) -> None:
     objects = objects_of(values)
     leader = one(objects, "Service", "vsched-leader")["spec"]["selector"]
-    pods = one(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    pods = deployments_of(objects)[SCHEDULER]["spec"]["template"]["metadata"]["labels"]
     options = options_in(objects)
     assert leader.items() - pods.items() == ({(LEADER_LABEL, options.lease.name)} if not options.shadow else set())
     assert options.shadow or leader_pod_of(options) == (NAMESPACE, POD)

@@ -12,7 +12,7 @@ from tests.helm.releases import Released
 from tests.support.charts import NAMESPACE, RELEASE, Obj, objects_of, options_in
 from tests.support.running import gang, node, nodes_of
 from tests.support.waiting import until
-from vsched.daemon.permissions import needed
+from vsched.daemon.permissions.needs import needed
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster

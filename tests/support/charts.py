@@ -14,7 +14,7 @@ import yaml
 
 from vsched.cli.run.command import command, options_of
 from vsched.daemon.options import Options
-from vsched.daemon.permissions import Right
+from vsched.daemon.permissions.needs import Right
 from vsched.yamltext import KubernetesLoader
 
 helm = pytest.importorskip("helm_python", reason="Helm's library is not installed (pip install helm-python-sdk)")
@@ -147,6 +147,13 @@ VALUES: dict[str, Obj] = {
     },
     "PodGroups by Volcano, gates by vsched": {"controllers": {"podGroups": False, "volcanoNamespace": ""}},
     "vcjobs alone": {"controllers": {"queues": False, "podGroups": False, "gates": False}},
+    "vcjobs of two namespaces, in the pods that place pods": {
+        "controllers": {"jobsApart": False, "jobNamespaces": ["team-a", "team-b"]}
+    },
+    "vcjobs of all namespaces": {"controllers": {"jobNamespaces": ["*"]}},
+    "jobs end once their wall time is over": {
+        "policy": {"content": {"actions": "allocate", "tiers": [{"plugins": [{"name": "wall-time"}]}]}}
+    },
     "probes of pods in two networks": {"controllers": {"podNetworks": ["10.244.0.0/16", "fd01::/48"]}},
     "replicas that never share a node": {"antiAffinity": "required", "tolerations": [{"operator": "Exists"}]},
 }
@@ -183,16 +190,25 @@ def one(objects: Sequence[Obj], kind: str, name: str = "") -> Obj:
     return found[0]
 
 
-def container_of(objects: Sequence[Obj]) -> Obj:
-    containers = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
-    assert len(containers) == 1
-    container: Obj = containers[0]
+SCHEDULER, VCJOBS = "vsched", "vcjobs"
+"""The containers of the two Deployments."""
+
+
+def deployments_of(objects: Sequence[Obj]) -> dict[str, Obj]:
+    """The Deployments by the name of their only container."""
+    found = [each for each in objects if each["kind"] == "Deployment"]
+    assert all(len(each["spec"]["template"]["spec"]["containers"]) == 1 for each in found)
+    return {each["spec"]["template"]["spec"]["containers"][0]["name"]: each for each in found}
+
+
+def container_of(objects: Sequence[Obj], name: str = SCHEDULER) -> Obj:
+    container: Obj = deployments_of(objects)[name]["spec"]["template"]["spec"]["containers"][0]
     return container
 
 
-def options_in(objects: Sequence[Obj]) -> Options:
+def options_in(objects: Sequence[Obj], container: str = SCHEDULER) -> Options:
     """What ``vsched run`` makes of the container's arguments."""
-    arguments = container_of(objects)["args"]
+    arguments = container_of(objects, container)["args"]
     assert arguments[0] == "run"
     # As a kubelet puts them in.
     context = command.make_context("run", [each.replace("$(POD_NAME)", POD) for each in arguments[1:]])
@@ -214,14 +230,17 @@ def rights_in(objects: Sequence[Obj], account: str) -> set[Right]:
     """What the roles that are bound to an account of the release's namespace allow it."""
     found = set()
     for binding in (each for each in objects if each["kind"].endswith("RoleBinding")):
-        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}]
+        (subject,) = binding["subjects"]
+        assert (subject["kind"], subject["namespace"]) == ("ServiceAccount", NAMESPACE)
+        if subject["name"] != account:
+            continue
         namespace = binding["metadata"].get("namespace", "")
         roles = [each for each in objects if each["kind"] == binding["roleRef"]["kind"]]
         role = next(
             each
             for each in roles
             if each["metadata"]["name"] == binding["roleRef"]["name"]
-            and each["metadata"].get("namespace", "") == namespace
+            and each["metadata"].get("namespace", namespace) == namespace
         )
         for rule in role["rules"]:
             found |= {

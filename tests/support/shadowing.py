@@ -16,7 +16,7 @@ from vsched.cli import cli
 from vsched.clock import Clock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
-from vsched.daemon.permissions import Right
+from vsched.daemon.permissions.needs import Right
 from vsched.daemon.policy.reload import PolicyInForce
 from vsched.daemon.shadow.app import ShadowDaemon, ShadowSettings
 from vsched.daemon.triggers import Trigger

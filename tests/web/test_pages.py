@@ -80,7 +80,7 @@ async def pages(found: Findings) -> AsyncIterator[Any]:
     registry.register(NumberGauges(lambda: numbers))
     health = Health(FakeClock(), lambda: {"Pod": True, "Node": True})
     sources = Sources(found, registry, lambda: {"generation": 4}, health)
-    routes = [*public_routes(sources), *health_routes(sources)]
+    routes = [*public_routes(sources), *health_routes(sources.health)]
     async with serving(routes, "127.0.0.1:0", "--listen-address") as port, aiohttp.ClientSession() as session:
 
         async def get(path: str) -> tuple[int, Any]:

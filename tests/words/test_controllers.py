@@ -8,6 +8,10 @@ from vsched.controllers.flows import words as flows
 SENTENCES = [
     # controllers/words
     (controllers.not_managed("it is gone"), "not managed: it is gone"),
+    (
+        controllers.not_run_in("team"),
+        "vcjobs are not run in namespace team: it is not one of those that vsched runs them in",
+    ),
     (controllers.CANNOT_BE_WRITTEN, "cannot be written"),
     (controllers.QUEUE_RESERVES, "its queue reserves resources for it"),
     (controllers.PODGROUP_BY_NAME, "PodGroup, by name"),

@@ -7,6 +7,8 @@ from pathlib import Path
 from vsched.daemon.words import calls, files, log, options, rollout, shadow, states, tasks
 
 SENTENCES = [
+    (tasks.EVENTS, "writes Events"),
+    (tasks.running_vcjobs("leader", 1200), "leader: 1,200 vcjobs"),
     # daemon/words/rollout
     (tasks.ROLLOUT, "carries out the rollout of the policy, and takes it back"),
     (rollout.BASELINE, "the policy in force is measured before the first step"),
@@ -57,6 +59,15 @@ SENTENCES = [
     ),
     # daemon/words/options
     (options.TWO_POLICIES, "--scheduler-configmap: given besides --scheduler-conf; one of them is enough"),
+    (
+        options.JOB_NAMESPACES_WITHOUT_JOBS,
+        "--job-namespace: no vcjobs are run (expected --schedule and --job-controller with it)",
+    ),
+    (
+        options.not_with_vcjobs_only("--arbitrate"),
+        "--arbitrate: cannot be used with --vcjobs only, which runs vcjobs and nothing else",
+    ),
+    (options.bad_job_namespace("A"), "--job-namespace: 'A' is not the name of a namespace"),
     (options.ENV_PREFIX_EXPECTED, "--policy-env-prefix: '' (expected the beginning of variable names)"),
     (options.directory_expected("etc"), "--policy-files: 'etc' (expected a directory that begins with /)"),
     (options.NOTHING_TO_DO, "--no-schedule: leaves nothing to do (expected --arbitrate with it)"),

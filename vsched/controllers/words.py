@@ -5,6 +5,10 @@ from __future__ import annotations
 # -- objects that are not managed or written ---------------------------------------------------------------------------
 
 
+def not_run_in(namespace: str) -> str:
+    return f"vcjobs are not run in namespace {namespace}: it is not one of those that vsched runs them in"
+
+
 def not_managed(why: str) -> str:
     return f"not managed: {why}"
 

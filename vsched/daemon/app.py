@@ -263,7 +263,7 @@ class Daemon:
         )
         served = [
             ServedRoutes("listen", options.listen_address, public_routes(sources, more)),
-            ServedRoutes("healthz", options.healthz_address, health_routes(sources)),
+            ServedRoutes("healthz", options.healthz_address, health_routes(self.health)),
         ]
         reviews = self.housekeeping.job_reviews(self._incomplete)
         reviewed = [

@@ -37,6 +37,8 @@ ShardingMode = Literal["none", "soft", "hard"]
 ShardBy = Literal["queue", "node-pool"]
 MemoMode = Literal["on", "off", "prove"]
 """Whether the queue of a job says which shard it belongs to, or the pool of nodes that it asks for."""
+VcjobsMode = Literal["here", "apart", "only"]
+"""Which process runs vcjobs: this one, another one of vsched, or this one, which then does nothing else."""
 SHARDS_MAX = 32
 
 
@@ -58,6 +60,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Create PodGroups for pods of ours that name none; off where Volcano's controllers do."""
     job_controller: bool = True
     """Run vcjobs (Jobs of ``batch.volcano.sh``), CronJobs and JobFlows; off where Volcano's controllers do."""
+    vcjobs: VcjobsMode = "here"
+    """Who makes what vcjobs consist of. ``only`` and ``apart`` are two processes, so that the account that places pods
+    and serves HTTP need not be able to make pods, Services, ConfigMaps and Secrets."""
+    job_namespaces: tuple[str, ...] = ()
+    """The namespaces whose vcjobs, CronJobs and JobFlows are run; none means all."""
     volcano_namespace: str = "volcano-system"
     """Where Volcano's controllers are looked for: while they run, vcjobs are left to them. Empty for nowhere."""
     pod_networks: tuple[str, ...] = ()
@@ -195,9 +202,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return self.schedule and self.sharding_mode != "none"
 
     @property
-    def runs_jobs(self) -> bool:
-        """Whether vcjobs are looked after."""
+    def follows_jobs(self) -> bool:
+        """Whether vcjobs are run by this process, or by another one beside it."""
         return self.schedule and self.job_controller
+
+    @property
+    def runs_jobs(self) -> bool:
+        """Whether this process runs vcjobs."""
+        return self.follows_jobs and self.vcjobs != "apart"
 
 
 def workloads_of(options: Options) -> WorkloadTable:
@@ -223,6 +235,7 @@ def check(options: Options) -> None:
     for name in options.command_namespaces:
         if not is_name(name):
             raise BadInput(words.bad_command_namespace(name))
+    _check_vcjobs(options)
     if options.volcano_namespace and not is_name(options.volcano_namespace):
         raise BadInput(words.bad_volcano_namespace(options.volcano_namespace))
     networks_of(options)
@@ -239,7 +252,7 @@ def check(options: Options) -> None:
         raise BadInput(words.NO_WORK_TO_RECORD)
     if options.workloads_file is not None and not options.schedule:
         raise BadInput(words.NO_WORKLOADS)
-    if options.webhook_address and not options.arbitrate and not options.runs_jobs:
+    if options.webhook_address and not options.arbitrate and not options.follows_jobs:
         raise BadInput(words.NOTHING_TO_REVIEW)
     if options.webhook_address and options.tls_cert_file is None:
         raise BadInput(words.WEBHOOK_WITHOUT_TLS)
@@ -259,6 +272,33 @@ def check(options: Options) -> None:
         if not LABEL_VALUE.fullmatch(options.lease.name):
             name = options.lease.name
             raise BadInput(words.bad_lease_name(name))
+
+
+def _check_vcjobs(options: Options) -> None:
+    """Who runs vcjobs and nothing else takes no flag that is for something else."""
+    for name in options.job_namespaces:
+        if not is_name(name):
+            raise BadInput(words.bad_job_namespace(name))
+    if options.job_namespaces and not options.follows_jobs:
+        raise BadInput(words.JOB_NAMESPACES_WITHOUT_JOBS)
+    of_others = {
+        "--no-schedule": not options.schedule,
+        "--no-job-controller": not options.job_controller,
+        "--arbitrate": options.arbitrate,
+        "--shadow": options.shadow,
+        "--shards": options.shards > 1,
+        "--webhook-address": bool(options.webhook_address),
+        "--scheduler-conf": options.policy_file is not None,
+        "--scheduler-configmap": bool(options.policy_map),
+        "--workloads": options.workloads_file is not None,
+        "--leader-endpoints": bool(options.leader_endpoints),
+        "--leader-pod": bool(options.leader_pod),
+        "--record-work": options.record_work is not None,
+        "--scheduler-sharding-mode": options.masks_nodes,
+    }
+    for flag, given in of_others.items():
+        if options.vcjobs == "only" and given:
+            raise BadInput(words.not_with_vcjobs_only(flag))
 
 
 def _check_shadow(options: Options) -> None:

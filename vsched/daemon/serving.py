@@ -18,6 +18,7 @@ from vsched.daemon.system.notify import notifier
 from vsched.daemon.system.status_line import status_line
 from vsched.daemon.system.supervision import Supervision, Watched, supervised
 from vsched.daemon.system.tuning import Collector
+from vsched.daemon.vcjobs import JobRunner
 from vsched.framework.registry import Registry
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -33,10 +34,13 @@ async def serve(options: Options, connection: Connection, registry: Registry, co
             connection = tracing.carrying(connection)
         client = await stack.enter_async_context(ApiClient(connection))
         policy = await _policy_map(options, client, registry)
-        # In threads, because they read files: to make sense of them takes longer than the loop may be held.
-        await asyncio.to_thread(load)
+        if options.vcjobs != "only":
+            # In threads, because they read files: to make sense of them takes longer than the loop may be held.
+            await asyncio.to_thread(load)
 
-        def make() -> Daemon | ShadowDaemon:
+        def make() -> Daemon | ShadowDaemon | JobRunner:
+            if options.vcjobs == "only":
+                return JobRunner(options, client)
             if options.shadow:
                 return ShadowDaemon(options, client, registry, policy=policy, collector=collector)
             settings = DaemonSettings(tracing=tracing)
@@ -52,7 +56,8 @@ async def serve(options: Options, connection: Connection, registry: Registry, co
 
             def reload() -> None:
                 supervision.reloading()
-                daemon.policy.nudge()
+                if not isinstance(daemon, JobRunner):
+                    daemon.policy.nudge()
 
             reactions = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
             for number, react in reactions.items():
@@ -74,13 +79,17 @@ async def _policy_map(options: Options, client: ApiClient, registry: Registry) -
     )
 
 
-def _supervision(daemon: Daemon | ShadowDaemon) -> Supervision:
+def _supervision(daemon: Daemon | ShadowDaemon | JobRunner) -> Supervision:
+    def status() -> str:
+        if isinstance(daemon, JobRunner):
+            return daemon.status()
+        snapshot = daemon.telemetry.findings.snapshot
+        return status_line(daemon.health.ready(), daemon.mirror.describe(), snapshot, daemon.policy.last)
+
     watched = Watched(
         ready=lambda: daemon.health.ready().ok,
         alive=lambda: daemon.health.live().ok,
-        status=lambda: status_line(
-            daemon.health.ready(), daemon.mirror.describe(), daemon.telemetry.findings.snapshot, daemon.policy.last
-        ),
-        reading=lambda: daemon.policy.last,
+        status=status,
+        reading=lambda: None if isinstance(daemon, JobRunner) else daemon.policy.last,
     )
     return Supervision(notifier(), watched, SystemClock(), daemon.telemetry.worry)

@@ -193,19 +193,38 @@ def reflectors(
         sink = _sink(mirror, kind, others.get(kind))
         if sink is not None:
             told = partial(_tell, mirror, kind, on_state)
-            read = VersionedReader(kind, followed.resource, user_key)
-            found[kind] = Reflector(
-                client,
-                WatchedKind(
-                    followed.resource, read, older=OLDER.get(kind, ()), on_version=read.use_version, read_line=read.line
-                ),
-                sink,
-                settings=ReflectorSettings(seldom_served=kind in SELDOM_SERVED),
-                on_state=told,
-                streamed=streamed,
-                discovery=discovery,
-            )
+            found[kind] = reflector_of(client, kind, sink, told, user_key, streamed, discovery)
     return found
+
+
+def reflector_of(
+    client: ApiClient,
+    kind: str,
+    sink: ObjectSink,
+    on_state: Callable[[Statistics], None],
+    user_key: str = USER,
+    streamed: StreamedLists | None = None,
+    discovery: Discovery | None = None,
+) -> Reflector[api.Object]:
+    """A reflector for one of the kinds that are followed."""
+    resource = FOLLOWED[kind].resource
+    read = VersionedReader(kind, resource, user_key)
+    return Reflector(
+        client,
+        WatchedKind(resource, read, older=OLDER.get(kind, ()), on_version=read.use_version, read_line=read.line),
+        sink,
+        settings=ReflectorSettings(seldom_served=kind in SELDOM_SERVED),
+        on_state=on_state,
+        streamed=streamed,
+        discovery=discovery,
+    )
+
+
+def synced_of(found: Mapping[str, Reflector[api.Object]]) -> dict[str, bool]:
+    """Whether each kind has been listed."""
+    return {
+        kind: reflector.synced.is_set() for kind, reflector in found.items() if is_expected(kind, reflector.statistics)
+    }
 
 
 def workload_reflector(

@@ -156,7 +156,7 @@ clientConfig:
 
 {{/* What the certificate is for, as YAML: the Services. */}}
 {{- define "vsched.tlsNames" -}}
-{{- range $service := list (include "vsched.fullname" .) (include "vsched.leaderService" .) }}
+{{- range $service := list (include "vsched.fullname" .) (include "vsched.leaderService" .) (include "vsched.vcjobs" .) }}
 - {{ $service }}.{{ $.Release.Namespace }}.svc
 - {{ $service }}.{{ $.Release.Namespace }}.svc.cluster.local
 {{- end }}
@@ -165,4 +165,43 @@ clientConfig:
 {{/* The labels of the metrics of this release, for rules. */}}
 {{- define "vsched.series" -}}
 job="{{ include "vsched.fullname" . }}",namespace="{{ .Release.Namespace }}"
+{{- end -}}
+
+{{/* Whether vcjobs are run in a Deployment of their own, under an account of their own. */}}
+{{- define "vsched.jobsApart" -}}
+{{- if and .Values.schedule .Values.controllers.jobs .Values.controllers.jobsApart (not .Values.shadow.enabled) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The namespaces whose vcjobs are run, as YAML; empty for all of them. */}}
+{{- define "vsched.jobNamespaces" -}}
+{{- if not (has "*" .Values.controllers.jobNamespaces) -}}
+{{- toYaml (uniq .Values.controllers.jobNamespaces) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The name of what runs vcjobs. */}}
+{{- define "vsched.vcjobs" -}}
+{{- printf "%s-vcjobs" (include "vsched.fullname" .) -}}
+{{- end -}}
+
+{{- define "vsched.vcjobsAccount" -}}
+{{- default (ternary (include "vsched.vcjobs" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.vcjobsName -}}
+{{- end -}}
+
+{{- define "vsched.vcjobsSelector" -}}
+app.kubernetes.io/name: {{ include "vsched.name" . }}-vcjobs
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{/* Whether jobs are ended by their wall time: what the policy says, or values of a policy that is not here. */}}
+{{- define "vsched.endsJobs" -}}
+{{- $found := .Values.rbac.wallTime -}}
+{{- range $tier := default list (get (fromYaml (include "vsched.policyText" .)) "tiers") -}}
+{{- range $plugin := default list $tier.plugins -}}
+{{- if eq $plugin.name "wall-time" -}}
+{{- $found = true -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.schedule $found -}}true{{- end -}}
 {{- end -}}

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tests.support.charts import rights_in
 from vsched.cli import cli
 from vsched.daemon.options import Options
-from vsched.daemon.permissions import Right, needed
+from vsched.daemon.permissions.needs import Right, needed
 from vsched.kube.lease.record import LeaseSettings
 
 Obj = dict[str, Any]

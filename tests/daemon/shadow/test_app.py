@@ -12,7 +12,7 @@ from tests.support.shadowing import Requests, in_charge, locked_cluster, roles, 
 from tests.support.waiting import until
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.options import Options, check
-from vsched.daemon.permissions import needed
+from vsched.daemon.permissions.needs import needed
 from vsched.daemon.shadow.app import ShadowDaemon
 from vsched.daemon.words import options as words
 from vsched.errors import BadInput

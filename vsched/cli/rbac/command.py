@@ -1,15 +1,18 @@
-"""``vsched rbac``: the roles that a daemon with these flags needs, as manifests."""
+"""``vsched rbac``: the roles that a daemon with these flags needs, as manifests, with the reason of each right."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 import yaml
 
-from vsched.daemon.permissions import Right, needed
+from vsched.cli.ask.cluster import ClusterFlags
+from vsched.cli.rbac import words
+from vsched.daemon.permissions.needs import Right, reasons
+from vsched.errors import BadInput
 from vsched.kube.paths import namespace_and_name
 from vsched.settings import Settings
 from vsched.settings.installed import registry
@@ -19,50 +22,98 @@ Examples:
   vsched rbac | kubectl apply -f -
   vsched rbac --account kube-system/vsched --arbitrate --leader-elect-resource-namespace kube-system
   vsched rbac --scheduler-conf policy.yaml        (with the rights that its source of node usage needs)
+  vsched rbac --vcjobs apart                      (of an account that cannot make what vcjobs consist of)
+  vsched rbac --vcjobs only --job-namespace team-a --account vsched/vsched-vcjobs
+  vsched rbac --check --kubeconfig account.kubeconfig --arbitrate     (which of these rights are missing there)
 """
 API = "rbac.authorization.k8s.io"
 Obj = dict[str, Any]
+Reasons = Mapping[Right, Sequence[str]]
 
 
 @click.command("rbac", epilog=EPILOG, context_settings={"ignore_unknown_options": True})
 @click.option("--account", default="vsched/vsched", show_default=True, help="service account, as NAMESPACE/NAME")
 @click.option("--name", default="vsched", show_default=True, help="name of the roles and their bindings")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="print no roles: ask the cluster of the FLAGS which of these rights their account lacks, and say what stops",
+)
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
-def command(account: str, name: str, flags: tuple[str, ...]) -> None:
+def command(account: str, name: str, check: bool, flags: tuple[str, ...]) -> None:
     """Print the roles that ``vsched run`` with these FLAGS needs, and their bindings to a service account."""
     namespace, who = namespace_and_name("--account", account)
     subject = {"kind": "ServiceAccount", "name": who, "namespace": namespace}
-    click.echo(yaml.safe_dump_all(manifests(_needed(flags, namespace), name, subject), sort_keys=False), nl=False)
+    cluster, found = _needed(flags, namespace)
+    if check:
+        _check(cluster, found)
+        return
+    for manifest in manifests(found, name, subject):
+        click.echo(text_of(manifest), nl=False)
 
 
-def manifests(rights: Iterable[Right], name: str, subject: Obj) -> Iterator[Obj]:
-    """A ClusterRole and a Role for each namespace, each followed by its binding."""
-    by_namespace: defaultdict[str, list[Right]] = defaultdict(list)
-    for right in rights:
-        by_namespace[right.namespace].append(right)
-    for namespace, found in sorted(by_namespace.items()):
+# -- roles
+
+
+def manifests(found: Reasons, name: str, subject: Obj) -> Iterator[Obj]:
+    """A ClusterRole and a Role for each namespace, each followed by its binding; rules have reasons as ``why``."""
+    by_namespace: defaultdict[str, dict[Right, Sequence[str]]] = defaultdict(dict)
+    for right, whys in found.items():
+        by_namespace[right.namespace][right] = whys
+    for namespace, rights in sorted(by_namespace.items()):
         kind = "Role" if namespace else "ClusterRole"
         metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
         reference = {"apiGroup": API, "kind": kind, "name": name}
-        yield {"apiVersion": f"{API}/v1", "kind": kind, "metadata": metadata, "rules": list(rules_of(found))}
+        yield {"apiVersion": f"{API}/v1", "kind": kind, "metadata": metadata, "rules": list(rules_of(rights))}
         binding = {"apiVersion": f"{API}/v1", "kind": f"{kind}Binding", "metadata": dict(metadata)}
         yield {**binding, "roleRef": reference, "subjects": [dict(subject)]}
 
 
-def rules_of(rights: Iterable[Right]) -> Iterator[Obj]:
-    """Rules for exactly these rights; resources with the same verbs share a rule."""
-    verbs: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for right in rights:
-        verbs[right.group, right.name, right.resource].add(right.verb)
-    alike: defaultdict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (group, name, resource), found in sorted(verbs.items()):
-        alike[group, name, tuple(sorted(found))].append(resource)
-    for (group, name, allowed), resources in alike.items():
+def rules_of(found: Reasons) -> Iterator[Obj]:
+    """Rules for exactly these rights; resources with the same verbs for the same reasons share a rule."""
+    verbs: defaultdict[tuple[tuple[str, ...], str, str, str], set[str]] = defaultdict(set)
+    for right, whys in found.items():
+        verbs[tuple(whys), right.group, right.name, right.resource].add(right.verb)
+    alike: defaultdict[tuple[tuple[str, ...], str, str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (why, group, name, resource), allowed in sorted(verbs.items()):
+        alike[why, group, name, tuple(sorted(allowed))].append(resource)
+    for (why, group, name, sorted_verbs), resources in alike.items():
         named = {"resourceNames": [name]} if name else {}
-        yield {"apiGroups": [group], "resources": resources, **named, "verbs": list(allowed)}
+        yield {"why": why, "apiGroups": [group], "resources": resources, **named, "verbs": list(sorted_verbs)}
 
 
-def _needed(flags: tuple[str, ...], namespace: str) -> frozenset[Right]:
+def text_of(manifest: Obj) -> str:
+    """A manifest as YAML, the reasons of its rules as comments above them."""
+    rules = manifest.get("rules", ())
+    lines = [
+        "---\n",
+        yaml.safe_dump({key: value for key, value in manifest.items() if key != "rules"}, sort_keys=False),
+    ]
+    lines += ["rules:\n"] if rules else []
+    for rule in rules:
+        lines += [f"# {why}\n" for why in rule["why"]]
+        lines.append(yaml.safe_dump([{key: value for key, value in rule.items() if key != "why"}], sort_keys=False))
+    return "".join(lines)
+
+
+# -- what is missing
+
+
+def _check(cluster: ClusterFlags, found: Reasons) -> None:
+    """Print each right that the account lacks, and what stops without it; raises BadInput if there are some."""
+    from vsched.cli.ask.cluster import with_client
+    from vsched.cli.rbac.check import lacking
+
+    lacks = with_client(cluster, lambda client: lacking(client, sorted(found)))
+    for right in lacks:
+        for why in found[right]:
+            click.echo(words.is_missing(right, why))
+    if lacks:
+        raise BadInput(words.some_missing(len(lacks), len(found)))
+    click.echo(words.none_missing(len(found)))
+
+
+def _needed(flags: tuple[str, ...], namespace: str) -> tuple[ClusterFlags, Reasons]:
     """The rights for flags of ``vsched run``; the Lease is in ``namespace`` where the flags name none."""
     from vsched.cli.run.command import command as run
     from vsched.cli.run.command import options_of
@@ -70,11 +121,12 @@ def _needed(flags: tuple[str, ...], namespace: str) -> frozenset[Right]:
 
     context = run.make_context("vsched run", list(flags))
     chosen = dict(context.params)
-    for name in ("kubeconfig", "context", "log_level", "log_format"):
+    cluster = ClusterFlags(chosen.pop("kubeconfig"), chosen.pop("context"))
+    for name in ("log_level", "log_format"):
         del chosen[name]
     options = options_of(chosen, chosen.pop("window_ms"))
     check(options)
-    return needed(options, _settings(options.policy_file), namespace)
+    return cluster, reasons(options, _settings(options.policy_file), namespace)
 
 
 def _settings(policy_file: Any) -> Settings | None:

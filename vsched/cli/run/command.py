@@ -28,6 +28,7 @@ Examples:
   vsched run --arbitrate --no-schedule    (divide it only: another scheduler places the pods)
   vsched run --audit-log /var/log/vsched/audit.jsonl     (who was bound or evicted, for whom, why, by which policy)
   vsched run --otlp-endpoint http://collector:4318 --trace-share 10%     (needs pip install 'vsched[otel]')
+  vsched run --vcjobs only --job-namespace team-a     (run vcjobs, beside a daemon with --vcjobs apart)
   vsched run --shadow --scheduler-conf candidate.yaml     (write nothing: see what vsched would do in place of Volcano)
 
 Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
@@ -87,6 +88,16 @@ flag = flags_of(Options)
     help="create PodGroups for pods and workloads without one; off if Volcano's controllers do",
 )
 @flag("--job-controller", help="run Volcano's vcjobs, CronJobs and JobFlows; off if its controllers do")
+@flag(
+    "--vcjobs",
+    help="run vcjobs in this process (here), leave them to another one (apart), or run only them (only), so that each "
+    "process can have an account of its own",
+)
+@flag(
+    "--job-namespace",
+    "job_namespaces",
+    help="run the vcjobs, CronJobs and JobFlows of this namespace only; repeatable  [default: all]",
+)
 @flag(
     "--volcano-namespace",
     help="leave vcjobs to Volcano's controllers while they run in this namespace; '' to not look for them",

@@ -29,7 +29,7 @@ from vsched.controllers.flows.records import NOT_DECODED, BadMaker, Kept, MakerR
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.naming import is_controlled_by
 from vsched.controllers.vcjobs.view import VcjobPod
-from vsched.controllers.words import not_managed
+from vsched.controllers.words import not_managed, not_run_in
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
@@ -64,6 +64,8 @@ class MakerSettings(msgspec.Struct, frozen=True):
     """CronJobs are looked at this often at least: clocks may be set."""
     remembered: int = 10_000
     probes: ProbeSettings = ProbeSettings()
+    namespaces: frozenset[str] = frozenset()
+    """Only objects of these are looked after; none means all."""
 
 
 class MakerController:
@@ -151,6 +153,10 @@ class MakerController:
         if maker is None or self._writer.is_leaving(maker.reference.namespace) or not self._records.is_ready(maker):
             self.prober.forget(key)
             return  # looked at again once that has changed
+        if self._settings.namespaces and maker.reference.namespace not in self._settings.namespaces:
+            self.prober.forget(key)
+            self._blame(maker.reference, "NotManaged", not_run_in(maker.reference.namespace))
+            return
         try:
             if await self._stands_back():
                 self.prober.forget(key)

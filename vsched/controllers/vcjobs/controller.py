@@ -30,7 +30,7 @@ from vsched.controllers.vcjobs.spec import JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.view import ActionRequest, JobPlan, VcjobPod, VcjobView
 from vsched.controllers.vcjobs.writes import JobWrites
-from vsched.controllers.words import not_managed
+from vsched.controllers.words import not_managed, not_run_in
 from vsched.errors import UNUSABLE, VschedError
 from vsched.handlers import Handlers
 from vsched.kube.backoff import BackOffs, BackOffSettings
@@ -66,6 +66,8 @@ class JobControllerSettings(msgspec.Struct, frozen=True):
     """How long the watch may take to show pods that the status of a job counts, before they are taken to have gone."""
     remembered: int = 50_000
     rivals: RivalSettings = RivalSettings()
+    namespaces: frozenset[str] = frozenset()
+    """Only the vcjobs of these are run; none means all."""
 
 
 class JobController:
@@ -96,7 +98,7 @@ class JobController:
         self._done: LRUCache[str, None] = LRUCache(self._settings.remembered)
         """The uids of Commands that are carried out and deleted, and perhaps still shown by the watch."""
         self._blamed: LRUCache[str, str] = LRUCache(self._settings.remembered)
-        """What was said of vcjobs that cannot be read, by uid."""
+        """What was said of vcjobs that are not run, by uid."""
         self._lacking: LRUCache[str, float] = LRUCache(self._settings.remembered)
         """Since when jobs lack pods that their status counts, by uid, at the first look at them."""
         self._waits: LRUCache[str, str] = LRUCache(self._settings.remembered)
@@ -125,6 +127,8 @@ class JobController:
             return words.cannot_be_read(key, job.problem)
         if not self._records.is_ours(job):
             return words.for_another_scheduler(key, job.scheduler_name)
+        if not self._may_run(key):
+            return words.not_managed_here(key, not_run_in(namespace))
         if job.refusals:
             return words.cannot_be_run(key, job.refusals[0])
         if self.standing_back:
@@ -140,6 +144,15 @@ class JobController:
         if job is None or isinstance(job, BadJob) or job.status.reason != UNCREATED:
             return ""
         return job.status.message
+
+    def shown(self) -> dict[str, object]:
+        """For ``/readyz``: why vcjobs are left alone, and why Volcano's Lease may not be read; empty otherwise."""
+        said = {"problem": self.standing_back, "lease": self.rivals.unreadable}
+        return {what: problem for what, problem in said.items() if problem}
+
+    def keys(self) -> list[str]:
+        """The vcjobs that are known, as ``namespace/name``."""
+        return self._records.all_keys()
 
     def pods(self, uid: str) -> list[VcjobPod]:
         """The pods of a vcjob, as the watch shows them."""
@@ -200,9 +213,12 @@ class JobController:
         if job is None:
             return True
         if isinstance(job, BadJob):
-            self._blame(key, job)
+            self._blame(key, job.uid, "InvalidJob", job.problem)
             return True
         if not self._records.is_ours(job):
+            return True
+        if not self._may_run(key):
+            self._blame(key, job.uid, "NotManaged", not_run_in(job.namespace))
             return True
         request = None if order is None else request_of(order)
         if order is not None and request is None:
@@ -275,10 +291,16 @@ class JobController:
         if wake_at is not None:
             self._workqueue.put(key, None, max(0.0, wake_at - self._clock.now()))
 
-    def _blame(self, key: str, job: BadJob) -> None:
-        if self._blamed.get(job.uid) != job.problem:
-            self._blamed[job.uid] = job.problem
-            self._complain(key, "InvalidJob", job.problem)
+    def _may_run(self, key: str) -> bool:
+        """Whether the vcjobs of a namespace are run."""
+        namespaces = self._settings.namespaces
+        return not namespaces or key.partition("/")[0] in namespaces
+
+    def _blame(self, key: str, uid: str, reason: str, problem: str) -> None:
+        """Say once why a vcjob is not run."""
+        if self._blamed.get(uid) != problem:
+            self._blamed[uid] = problem
+            self._complain(key, reason, problem)
 
     def _complain(self, key: str, reason: str, problem: str) -> None:
         job = self._records.job(key)

@@ -34,6 +34,8 @@ class RivalSettings(msgspec.Struct, frozen=True):
 
     namespace: str = VOLCANO_NAMESPACE
     """Where Volcano runs; empty to look for it nowhere."""
+    reads_lease: bool = True
+    """False for a process that runs no vcjobs: it sees the pods of Volcano's controllers alone."""
     period_seconds: float = 10.0
     duration_seconds: float = 15.0
     """How long a Lease lasts that does not say it."""
@@ -67,7 +69,7 @@ class VolcanoControllers:
         """Who held the Lease when it was read last; empty for nobody. Time alone does not end it: a reading does."""
         self._read_at = -float("inf")
         self._reading = asyncio.Lock()
-        self._looked = not self._settings.namespace
+        self._looked = not self._settings.namespace or not self._settings.reads_lease
         self.unreadable = ""
         """Why the Lease may not be read, in words; empty where it may."""
         self._told: str | None = None

@@ -6,16 +6,14 @@ from collections.abc import Callable, Mapping
 
 from vsched import api
 from vsched.controllers.flows.controller import MakerController, MakerSettings
-from vsched.controllers.flows.prober import ProbeSettings
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.controllers.queue_controller import QueueController
 from vsched.controllers.sharding.nodeshards import NodeShards
-from vsched.controllers.vcjobs.controller import JobController, JobControllerSettings
-from vsched.controllers.vcjobs.rivals import RivalSettings
+from vsched.controllers.vcjobs.controller import JobController
 from vsched.daemon.loop.job_reviews import JobReviews
-from vsched.daemon.options import networks_of
 from vsched.daemon.parts.base import Base
+from vsched.daemon.parts.job_controllers import FOLLOWED_APART, followed_jobs, job_controllers
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import TwoSinks
@@ -40,13 +38,9 @@ class Housekeeping:
             self.queues = QueueController(client, writer, events, options.default_queue, namespaces, worry)
             base.mirror.events.on_native.add(self.queues.native)
         if options.runs_jobs:
-            settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
-            jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
-            self.jobs = jobs
-            makers = makers or MakerSettings(probes=ProbeSettings(networks=networks_of(options)))
-            look = jobs.rivals.look_first
-            self.makers = MakerController(client, writer, events, base.clock, look, jobs.pods, makers)
-            jobs.on_hands.add(self.makers.look_at_all)
+            self.jobs, self.makers = job_controllers(options, client, writer, events, base.clock, worry, makers)
+        elif options.follows_jobs:
+            self.jobs = followed_jobs(options, client, writer, events, base.clock, worry)
         self.provisioning: ProvisioningController | None = None
         if options.schedule:
             self.provisioning = ProvisioningController(
@@ -80,8 +74,13 @@ class Housekeeping:
         for controller in (self.queues, self.podgroups, self.jobs, *others):
             if controller is not None:
                 for kind, sink in controller.sinks.items():
-                    sinks[kind] = TwoSinks(sinks[kind], sink) if kind in sinks else sink
+                    if self._acts(controller) or kind in FOLLOWED_APART:
+                        sinks[kind] = TwoSinks(sinks[kind], sink) if kind in sinks else sink
         return sinks
+
+    def _acts(self, controller: object) -> bool:
+        """False of the controller of vcjobs where another process runs them."""
+        return controller is not self.jobs or self._base.options.runs_jobs
 
     def told_of_vcjob(self, namespace: str, name: str) -> str:
         """Why a vcjob may have no pods and no PodGroup; empty where there is no such vcjob, or nobody runs them."""
@@ -93,10 +92,7 @@ class Housekeeping:
 
     def standing_back(self) -> Mapping[str, object]:
         """For ``/readyz``: why vcjobs are left alone, and why Volcano's Lease may not be read; empty otherwise."""
-        if self.jobs is None:
-            return {}
-        said = {"problem": self.jobs.standing_back, "lease": self.jobs.rivals.unreadable}
-        return {what: problem for what, problem in said.items() if problem}
+        return {} if self.jobs is None else self.jobs.shown()
 
     def flows(self) -> Mapping[str, object]:
         """For ``/readyz``: the CronJobs and JobFlows of Volcano; empty where there are none."""
@@ -124,7 +120,7 @@ class Housekeeping:
         if self.podgroups is not None:
             what = words.PODGROUPS
             tasks.append(LongLived("podgroups", self.podgroups.run, what, once=True))
-        if self.jobs is not None:
+        if self.jobs is not None and self._base.options.runs_jobs:
             tasks.append(LongLived("vcjobs", self.jobs.run, words.VCJOBS, once=True))
         if self.makers is not None:
             what = words.FLOWS

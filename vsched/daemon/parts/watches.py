@@ -10,7 +10,7 @@ from vsched.daemon.observe.progress import Progress
 from vsched.daemon.parts.base import Base
 from vsched.daemon.policy.workloads import WorkloadFile
 from vsched.daemon.tasks import LongLived
-from vsched.daemon.watches import ObjectSink, awaited, is_expected, reflectors, workload_reflector
+from vsched.daemon.watches import ObjectSink, awaited, is_expected, reflectors, synced_of, workload_reflector
 from vsched.daemon.words import tasks as words
 from vsched.kube.watch.discovery import Discovery
 from vsched.kube.watch.reflector import Reflector
@@ -79,11 +79,7 @@ class Watches:
 
     def synced(self) -> Mapping[str, bool]:
         """Whether each kind has been listed."""
-        return {
-            kind: reflector.synced.is_set()
-            for kind, reflector in self.reflectors.items()
-            if is_expected(kind, reflector.statistics)
-        }
+        return synced_of(self.reflectors)
 
     def absent(self) -> Mapping[str, str]:
         """The optional kinds that cannot be listed, with the reason."""

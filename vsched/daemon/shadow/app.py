@@ -194,7 +194,7 @@ class ShadowDaemon:
         )
         served = [
             ServedRoutes("listen", options.listen_address, public_routes(sources, more)),
-            ServedRoutes("healthz", options.healthz_address, health_routes(sources)),
+            ServedRoutes("healthz", options.healthz_address, health_routes(self.health)),
         ]
         described.update((each.flag, each.routes) for each in served if each.address)
         self.ports = await self.listeners.listen(stack, served)

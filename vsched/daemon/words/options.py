@@ -32,6 +32,13 @@ def bad_otlp_endpoint(given: str) -> str:
     return f"--otlp-endpoint {given!r}: expected a URL such as http://collector:4318, without a password in it"
 
 
+JOB_NAMESPACES_WITHOUT_JOBS = "--job-namespace: no vcjobs are run (expected --schedule and --job-controller with it)"
+
+
+def not_with_vcjobs_only(flag: str) -> str:
+    return f"{flag}: cannot be used with --vcjobs only, which runs vcjobs and nothing else"
+
+
 def not_in_a_shadow(flag: str) -> str:
     return f"{flag}: cannot be used with --shadow, which writes nothing to the cluster"
 
@@ -41,6 +48,10 @@ def not_in_a_shadow(flag: str) -> str:
 
 def bad_command_namespace(name: str) -> str:
     return f"--command-namespace: {name!r} is not the name of a namespace"
+
+
+def bad_job_namespace(name: str) -> str:
+    return f"--job-namespace: {name!r} is not the name of a namespace"
 
 
 def bad_volcano_namespace(name: str) -> str:

@@ -17,6 +17,13 @@ LEADER_ADDRESS = "says where the leader is"
 QUEUES = "opens and closes queues as asked"
 PODGROUPS = "makes PodGroups for pods that name none"
 VCJOBS = "runs Volcano's Jobs"
+EVENTS = "writes Events"
+
+
+def running_vcjobs(role: str, count: int) -> str:
+    return f"{role}: {count:,} vcjobs"
+
+
 FLOWS = "makes vcjobs for CronJobs and JobFlows"
 GATES = "lets pods in that sessions found room for"
 PROVISIONING = "asks for nodes by ProvisioningRequests, where the policy says so"

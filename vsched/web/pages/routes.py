@@ -54,7 +54,7 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
     """The routes of ``--listen-address``, with ``more`` in the same list."""
     findings = sources.findings
     routes = [
-        Route("/metrics", _metrics(sources.registry), words.METRICS, contract=Contract(media="text/plain")),
+        metrics_route(sources.registry),
         Route(
             "/configz",
             _page(lambda: {"build": to_builtins(build()), **sources.configuration()}),
@@ -91,9 +91,13 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
     return [sources.front(index), *routes]
 
 
-def health_routes(sources: Sources) -> list[Route]:
+def metrics_route(registry: CollectorRegistry) -> Route:
+    """What Prometheus asks."""
+    return Route("/metrics", _metrics(registry), words.METRICS, contract=Contract(media="text/plain"))
+
+
+def health_routes(checks: health.Health) -> list[Route]:
     """The routes of ``--healthz-address``."""
-    checks = sources.health
     return [
         Route("/livez", _check(checks.live), words.LIVEZ, contract=_checked(health.LiveShown)),
         Route("/readyz", _check(checks.ready), words.READYZ, contract=_checked(health.ReadyShown)),
