@@ -50,6 +50,17 @@ SCHEMAS: dict[tuple[str, str], Schema] = {
         )
     ),
     ("monitoring.coreos.com/v1", "PrometheusRule"): kind(strict("groups", groups={"type": "array", "items": _GROUP})),
+    ("gateway.networking.k8s.io/v1", "HTTPRoute"): kind(
+        strict(
+            "parentRefs rules",
+            parentRefs={"type": "array", "items": {"type": "object", "required": ["name"]}, "minItems": 1},
+            hostnames=TEXTS,
+            rules={
+                "type": "array",
+                "items": strict("backendRefs", matches={"type": "array"}, backendRefs={"type": "array"}),
+            },
+        )
+    ),
     ("cert-manager.io/v1", "Certificate"): kind(
         strict(
             "secretName issuerRef",

@@ -31,6 +31,13 @@ class Released:
     async def upgrade(self, values: Obj) -> Mapping[str, Any]:
         return await asyncio.to_thread(self._config.upgrade, CHART, RELEASE, values)
 
+    async def rollback(self, revision: int) -> None:
+        await asyncio.to_thread(self._config.rollback, RELEASE, version=revision)
+
+    async def test(self) -> None:
+        """``helm test``; raises HelmError where a pod of it fails."""
+        await asyncio.to_thread(self._config.test, RELEASE, timeout=60)
+
     async def uninstall(self) -> None:
         await asyncio.to_thread(self._config.uninstall, RELEASE)
 

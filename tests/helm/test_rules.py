@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 import yaml
 
-from tests.support.charts import Obj, objects_of, one
+from tests.support.charts import CHART, Obj, objects_of, one
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
@@ -24,6 +24,7 @@ needs_promtool = pytest.mark.skipif(
 )
 VALUES: Obj = {"prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
 SERIES = 'job="vsched",namespace="batch"'
+VCJOBS = 'job="vsched-vcjobs",namespace="batch"'
 METRIC = re.compile(r"\b(?:vsched|volcano)_[a-z0-9_]+")
 
 
@@ -56,6 +57,7 @@ LEADS = f'vsched_leader{{{SERIES},name="vsched",pod="%s"}}'
 FIRES: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
     "VschedDown": ({f"up{{{SERIES}}}": "0x20"}, "5m", {}),
     "VschedNoLeader": ({LEADS % "a": "1 0x20", LEADS % "b": "0x20"}, "4m", {}),
+    "VschedVcjobsDown": ({f"vsched_leader{{{VCJOBS}}}": "0x40"}, "15m", {}),
     "VschedLeaderChanges": ({f"vsched_leader_transitions_total{{{SERIES}}}": "0+1x60"}, "25m", {}),
     "VschedPolicyRefused": ({f'vsched_policy_reloads_total{{{SERIES},result="failure"}}': "0x5 1x20"}, "8m", {}),
     "VschedRolloutTakenBack": ({f'vsched_rollout_taken_back{{{SERIES},name=""}}': "0x5 1x20"}, "5m", {}),
@@ -131,6 +133,8 @@ def cases() -> Iterator[Obj]:
         everywhere = dict(series) if alert == "VschedDown" else {f"up{{{SERIES}}}": "1x100", **series}
         if alert != "VschedNoLeader":
             everywhere[LEADS % "c"] = "1x100"
+        if alert != "VschedVcjobsDown":
+            everywhere[f"vsched_leader{{{VCJOBS}}}"] = "1x100"
         yield {
             "name": alert,
             "interval": "30s",
@@ -142,6 +146,7 @@ def cases() -> Iterator[Obj]:
         }
     theirs = [{"series": key.replace('"vsched"', '"other"', 1), "values": value} for key, value in ELSEWHERE.items()]
     fine = [{"series": f"up{{{SERIES}}}", "values": "1x100"}, {"series": LEADS % "a", "values": "1x100"}]
+    fine.append({"series": f"vsched_leader{{{VCJOBS}}}", "values": "1x100"})
     yield {
         "name": "another release's troubles",
         "interval": "30s",
@@ -168,7 +173,19 @@ def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
     for rule in rules():
         assert rule["labels"]["severity"] in ("critical", "warning", "info")
         assert len(rule["annotations"]["description"]) > 40
-        assert SERIES in rule["expr"].replace("{ ", "{")
+        assert (VCJOBS if rule["alert"] == "VschedVcjobsDown" else SERIES) in rule["expr"].replace("{ ", "{")
+
+
+def test_every_alert_has_a_runbook() -> None:
+    headings = re.findall(r"^## (\w+)$", (CHART / "runbooks.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings == [rule["alert"] for rule in rules()]
+    for url, first in (("", "helm/vsched/runbooks.md#vscheddown"), ("https://x/r", "https://x/r#vscheddown")):
+        objects = objects_of({"prometheusRule": {"enabled": True, "runbookUrl": url}})
+        (group,) = one(objects, "PrometheusRule")["spec"]["groups"]
+        assert group["rules"][0]["annotations"]["runbook_url"] == first
+    found = objects_of({"prometheusRule": {"enabled": True, "runbookUrl": "https://x/r/"}})
+    (group,) = one(found, "PrometheusRule")["spec"]["groups"]
+    assert group["rules"][0]["annotations"]["runbook_url"] == "https://x/r/VschedDown"
 
 
 def test_panels_have_titles_and_places_of_their_own() -> None:

@@ -46,6 +46,8 @@ VALUES: dict[str, Obj] = {
         "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
         "prometheusRule": {"enabled": True},
         "dashboard": {"enabled": True},
+        "ingress": {"enabled": True, "hosts": ["vsched.example.com"], "className": "nginx"},
+        "httpRoute": {"enabled": True, "parentRefs": [{"name": "public"}], "hostnames": ["vsched.example.com"]},
         "networkPolicy": {"egress": {"enabled": True}, "metricsFrom": [{"namespaceSelector": {}}]},
     },
     "an arbitrator alone, its certificates by cert-manager": {

@@ -47,6 +47,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 
 {{/* The policy as text, empty where it is in a ConfigMap of somebody else's. */}}
 {{- define "vsched.policyText" -}}
+{{- include "vsched.check" . -}}
 {{- if not .Values.policy.existingConfigMap -}}
 {{- default (toYaml .Values.policy.content) .Values.policy.text -}}
 {{- end -}}
@@ -130,6 +131,9 @@ sideEffects: None
 failurePolicy: {{ .policy }}
 timeoutSeconds: {{ .root.Values.webhook.timeoutSeconds }}
 matchPolicy: Equivalent
+{{- with .root.Values.webhook.namespaceSelector }}
+namespaceSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
 clientConfig:
   service:
     namespace: {{ .root.Release.Namespace }}
@@ -204,4 +208,85 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.schedule $found -}}true{{- end -}}
+{{- end -}}
+
+{{/* A time such as 1m30s in milliseconds. */}}
+{{- define "vsched.milliseconds" -}}
+{{- $found := 0.0 -}}
+{{- range $part := regexFindAll "[0-9]+(\\.[0-9]+)?(ms|s|m|h)" . -1 -}}
+{{- $number := regexFind "^[0-9.]+" $part | float64 -}}
+{{- $found = addf $found (mulf $number (get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) (regexFind "[a-z]+$" $part))) -}}
+{{- end -}}
+{{- $found -}}
+{{- end -}}
+
+{{/* Refuses values that do not go together, and a policy that is not built as policies are. */}}
+{{- define "vsched.check" -}}
+{{- $lease := .Values.leaderElection -}}
+{{- $duration := include "vsched.milliseconds" $lease.leaseDuration | float64 -}}
+{{- $deadline := include "vsched.milliseconds" $lease.renewDeadline | float64 -}}
+{{- $period := include "vsched.milliseconds" $lease.retryPeriod | float64 -}}
+{{- if ge $deadline $duration -}}
+{{- fail (printf "leaderElection.renewDeadline: %s is not shorter than leaseDuration (%s): two replicas could act at once" $lease.renewDeadline $lease.leaseDuration) -}}
+{{- end -}}
+{{- if ge $period $deadline -}}
+{{- fail (printf "leaderElection.retryPeriod: %s is not shorter than renewDeadline (%s)" $lease.retryPeriod $lease.renewDeadline) -}}
+{{- end -}}
+{{- with .Values.policy.text -}}
+{{- $policy := fromYaml . -}}
+{{- with get $policy "Error" -}}
+{{- fail (printf "policy.text: no YAML document with keys: %s" .) -}}
+{{- end -}}
+{{- range $key, $_ := $policy -}}
+{{- if not (has $key (list "actions" "tiers" "configurations" "metrics" "schedulePeriod" "autoscaling")) -}}
+{{- fail (printf "policy.text: unknown key %s (expected actions, tiers, configurations, metrics, schedulePeriod, autoscaling)" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- if not (kindIs "string" (default "" $policy.actions)) -}}
+{{- fail "policy.text: actions: expected text, as \"enqueue, allocate\"" -}}
+{{- end -}}
+{{- if not (kindIs "slice" (default list $policy.tiers)) -}}
+{{- fail "policy.text: tiers: expected a list" -}}
+{{- end -}}
+{{- range $index, $tier := default list $policy.tiers -}}
+{{- if not (and (kindIs "map" $tier) (kindIs "slice" (default list (get $tier "plugins")))) -}}
+{{- fail (printf "policy.text: tiers[%d]: expected a list of plugins under the key plugins" $index) -}}
+{{- end -}}
+{{- range $place, $plugin := default list (get $tier "plugins") -}}
+{{- if not (and (kindIs "map" $plugin) (kindIs "string" (default 0 (get $plugin "name")))) -}}
+{{- fail (printf "policy.text: tiers[%d].plugins[%d]: expected a name" $index $place) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The text of the policy's ConfigMap. Whoever edited it in the cluster owns it: what is there stays until the ConfigMap is
+deleted. That it was edited shows in the checksum of what Helm wrote last.
+*/}}
+{{- define "vsched.policyInForce" -}}
+{{- $text := include "vsched.policyText" . -}}
+{{- $found := lookup "v1" "ConfigMap" .Release.Namespace (include "vsched.policyConfigMap" .) -}}
+{{- $there := get (default dict (get (default dict $found) "data")) .Values.policy.key -}}
+{{- $written := get (default dict (dig "metadata" "annotations" dict (default dict $found))) "vsched.io/policy-of-values" -}}
+{{- if and $written $there (ne $written (sha256sum (trim $there))) -}}
+{{- $there -}}
+{{- else -}}
+{{- $text -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Where an alert has its runbook: a dict of the address of the page, and of the alert. */}}
+{{- define "vsched.runbook" -}}
+{{- if hasSuffix "/" .url -}}
+{{- printf "%s%s" .url .alert -}}
+{{- else -}}
+{{- printf "%s#%s" (default "helm/vsched/runbooks.md" .url) (lower .alert) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The labels of the metrics of what runs vcjobs. */}}
+{{- define "vsched.vcjobsSeries" -}}
+job="{{ include "vsched.vcjobs" . }}",namespace="{{ .Release.Namespace }}"
 {{- end -}}

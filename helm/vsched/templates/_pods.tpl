@@ -228,3 +228,13 @@ readinessProbe:
 {{- define "vsched.ownWorkloads" -}}
 {{- if and .Values.schedule (or .Values.workloads.kinds (not .Values.workloads.builtIn)) -}}true{{- end -}}
 {{- end -}}
+
+{{- define "vsched.testContainer" -}}
+resources:
+  requests: {cpu: 100m, memory: 128Mi}
+  limits: {memory: 256Mi}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end -}}

@@ -2,8 +2,9 @@
 {{- define "vsched.rules" -}}
 {{- $series := include "vsched.series" . -}}
 {{- $found := list -}}
-{{- range $rule := fromYamlArray (tpl (.Files.Get "files/alerts.yaml") (dict "series" $series "slow" .Values.prometheusRule.slowSessionSeconds "replicas" .Values.replicas "Template" .Template)) -}}
+{{- range $rule := fromYamlArray (tpl (.Files.Get "files/alerts.yaml") (dict "series" $series "vcjobs" (ternary (include "vsched.vcjobsSeries" .) "" (eq (include "vsched.jobsApart" .) "true")) "slow" .Values.prometheusRule.slowSessionSeconds "replicas" .Values.replicas "Template" .Template)) -}}
 {{- if not (has $rule.alert $.Values.prometheusRule.disabled) -}}
+{{- $_ := set $rule.annotations "runbook_url" (include "vsched.runbook" (dict "url" $.Values.prometheusRule.runbookUrl "alert" $rule.alert)) -}}
 {{- $found = append $found $rule -}}
 {{- end -}}
 {{- end -}}
