@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from tests.support.charts import NAMESPACE, RELEASE
 from vsched.apimachinery.objects.native_groups import VERSIONS
+from vsched.cli.rbac.check import REVIEWS
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
 from vsched.daemon.permissions.needs import Right
 from vsched.daemon.policy.config_map import PolicyMap, map_key
+from vsched.daemon.system.certificates import kept_certificate
 from vsched.daemon.vcjobs import JobRunner
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders
@@ -41,7 +43,7 @@ class Recorder:
 
     async def __call__(self, call: ApiRequest) -> None:
         wanted = attributes_of(call)
-        if call.user is None or wanted.path:
+        if call.user is None or wanted.path or wanted.resource == REVIEWS.plural:  # which any account may make
             return
         namespace, _, account = call.user.name.removeprefix("system:serviceaccount:").partition(":")
         if namespace == NAMESPACE and account in (RELEASE, RUNNER):
@@ -70,10 +72,13 @@ def connection(cluster: Cluster, token: str) -> Connection:
 
 @asynccontextmanager
 async def daemon_of(cluster: Cluster, options: Options, token: str) -> AsyncIterator[Daemon]:
-    async with ApiClient(connection(cluster, token)) as client, asyncio.TaskGroup() as group:
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(ApiClient(connection(cluster, token)))
         policy = None
         if options.policy_map:
             policy = await PolicyMap.open(map_key(options.policy_map), client, REGISTRY, SystemClock(), print)
+        await stack.enter_async_context(kept_certificate(options, client, SystemClock(), print))
+        group = await stack.enter_async_context(asyncio.TaskGroup())
         daemon = Daemon(options, client, REGISTRY, policy=policy)
         task = group.create_task(daemon.run())
         try:

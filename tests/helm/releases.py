@@ -42,8 +42,8 @@ class Released:
         await asyncio.to_thread(self._config.uninstall, RELEASE)
 
 
-def secret_of(cluster: Cluster) -> dict[str, bytes]:
-    found = cluster.client.get("secrets", NAMESPACE, "vsched-tls")
+def secret_of(cluster: Cluster, name: str = "vsched-tls") -> dict[str, bytes]:
+    found = cluster.client.get("secrets", NAMESPACE, name)
     assert found is not None
     return {name: base64.b64decode(value) for name, value in found["data"].items()}
 

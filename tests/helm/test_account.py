@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import aiohttp
 import msgspec
 import pytest
+import yaml
+from click.testing import CliRunner
 
 from tests.helm.accounts import (
     LOCKED,
@@ -29,6 +32,7 @@ from tests.support.owners import queue
 from tests.support.running import PODGROUPS, gang, nodes_of, pod, queue_status, status_of
 from tests.support.sharing import ALLOCATIONS, bucket, consumer, deployment, machine, namespace, runs, scale
 from tests.support.waiting import until
+from vsched.cli import cli
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.lead.leader_address import LEADER_LABEL
 from vsched.daemon.options import Options
@@ -45,16 +49,13 @@ VALUES: Obj = {
     "arbitration": {"enabled": True, "interval": "100ms", "grace": "100ms"},
     "leaderElection": {"leaseDuration": "10s", "renewDeadline": "8s", "retryPeriod": "200ms"},
     "webhook": {"failurePolicy": "Fail"},
-    "tls": {"listen": True},
+    "tls": {"listen": True, "certificate": {"source": "self"}},
     "access": {"authentication": "tokenreview"},
 }
 
 
-def options_at_home(cluster: Cluster, folder: Path) -> Options:
-    """The options of the chart, at free ports of this machine, with the certificate that Helm made."""
-    files = secret_of(cluster)
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
+def options_at_home(folder: Path) -> Options:
+    """The options of the chart, at free ports of this machine, with a place for the certificate."""
     return msgspec.structs.replace(
         options_in(objects_of(VALUES)),
         listen_address=f"127.0.0.1:{free_port()}",
@@ -68,7 +69,7 @@ def options_at_home(cluster: Cluster, folder: Path) -> Options:
 
 
 NOWHERE = {"listen_address": "", "healthz_address": "", "tls_cert_file": None, "tls_key_file": None}
-NOWHERE |= {"access": AccessOptions()}
+NOWHERE |= {"tls_secret": "", "tls_names": (), "access": AccessOptions()}
 LATER = {
     ("patch", "podgroups/status"): "statuses, where the definition has a status subresource",
     ("patch", "compositepodgroups/status"): "conditions of Kubernetes' own groups, where the API server has them",
@@ -84,6 +85,7 @@ LATER = {
         for kind in built_in_table().followed
         for verb in ("list", "watch")
     },
+    ("patch", "mutatingwebhookconfigurations"): "the webhook that gives vcjobs their defaults, where it is switched on",
     ("get", "podgroups"): "the PodGroup of a vcjob that a daemon made which was killed before it could say so",
     ("get", "persistentvolumeclaims"): "the same of a claim",
     ("list", "nodepools"): "Karpenter's kind, which it brings with it",
@@ -97,10 +99,12 @@ async def test_the_daemon_does_all_its_work_under_the_account_and_with_no_more_t
     async with Cluster(
         [machine("n1", "2500m", "8Gi"), machine("n2", "2500m", "8Gi")], settings=LOCKED, gate=recorder
     ) as cluster:
-        await Released(cluster, tmp_path).install(VALUES)
-        options = options_at_home(cluster, tmp_path)
+        release = Released(cluster, tmp_path)
+        await release.install(VALUES)
+        options = options_at_home(tmp_path)
         stand_behind_the_service(cluster, options)
         await stand_in_pods(cluster)
+        await run_helm_test(cluster, release, tmp_path)
         token = await token_of(cluster)
         async with daemon_of(cluster, options, token) as daemon, AsyncExitStack() as stack:
             await until(lambda: daemon.telemetry.findings.arbitrated is not None)
@@ -154,6 +158,33 @@ async def stand_in_pods(cluster: Cluster) -> None:
         made["spec"] |= {"nodeName": "n1", "schedulerName": "default-scheduler"}
         made["spec"]["containers"][0]["resources"] = {}
         cluster.client.create("pods", made)
+
+
+async def run_helm_test(cluster: Cluster, release: Released, folder: Path) -> None:
+    """``helm test``, whose containers run here, each under the account of its pod."""
+    under_way = asyncio.create_task(release.test())
+    for name in (RELEASE, RUNNER):
+        await until(lambda name=name: cluster.client.get("pods", NAMESPACE, f"{name}-test") or under_way.done())
+        found = there(cluster, "pods", f"{name}-test", NAMESPACE)
+        assert found["spec"]["serviceAccountName"] == name
+        config = cluster.kubeconfig()
+        config["users"][0]["user"] = {"token": await token_of(cluster, name)}
+        (folder / name).write_text(yaml.safe_dump(config))
+        (folder / "scheduler.yaml").write_text(
+            there(cluster, "configmaps", "vsched-policy", NAMESPACE)["data"]["scheduler.yaml"]
+        )
+        for container in found["spec"]["containers"]:
+            arguments = [each.replace("/etc/vsched/policy", str(folder)) for each in container["args"]]
+            more = ["--kubeconfig", str(folder / name)] if container["name"] == "rights" else []
+            wanted = [each.replace("$(POD_NAME)", POD) for each in (*arguments, *more)]
+            done = await asyncio.to_thread(CliRunner().invoke, cli, wanted)
+            assert done.exit_code == 0, (done.output, done.exception)
+        cluster.client.patch_status("pods", NAMESPACE, f"{name}-test", ended)
+    await under_way
+
+
+def ended(found: Obj) -> Obj:
+    return {**found, "status": {**found.get("status", {}), "phase": "Succeeded"}}
 
 
 def leads(obj: Obj) -> bool:
@@ -290,7 +321,7 @@ def close(cluster: Cluster, name: str) -> Obj:
 
 
 async def review(cluster: Cluster) -> None:
-    """The API server asks the daemon about Consumers, and trusts the certificate that Helm made."""
+    """The API server asks the daemon about Consumers, and trusts the certificate that the daemon made."""
     async with ApiClient(connection(cluster, cluster.admin_token)) as client:
         wrong = consumer("one", "wrong", reserved={"cpu": "1000"})
         with pytest.raises(ApiError) as refused:
@@ -300,7 +331,7 @@ async def review(cluster: Cluster) -> None:
 
 async def read_pages(cluster: Cluster, options: Options) -> None:
     """With a token that may, with one that nobody has, and with one that may not."""
-    trust = ssl.create_default_context(cadata=secret_of(cluster)["ca.crt"].decode())
+    trust = ssl.create_default_context(cadata=secret_of(cluster, "vsched-certificate")["ca.crt"].decode())
     url = f"https://{options.listen_address}/metrics"
     async with aiohttp.ClientSession() as session:
         for token, code in ((cluster.admin_token, 200), ("wrong", 401), (await token_of(cluster), 403)):

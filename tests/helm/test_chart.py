@@ -19,6 +19,7 @@ from tests.support.charts import (
     CHART,
     NAMESPACE,
     POD,
+    RELEASE,
     SCHEDULER,
     VALUES,
     Obj,
@@ -146,7 +147,10 @@ def test_pods_have_no_right_that_they_do_not_need(values: Obj) -> None:
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         }
-        assert all(mount["readOnly"] for mount in container.get("volumeMounts", ()))
+        in_memory = {each["name"] for each in pod.get("volumes", ()) if "emptyDir" in each}
+        assert in_memory <= {"tls"}
+        mounts = container.get("volumeMounts", ())
+        assert all(mount.get("readOnly") or mount["name"] in in_memory for mount in mounts)
         assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
         assert set(container["resources"]) == {"requests", "limits"}
     accounts = [each for each in objects if each["kind"] == "ServiceAccount"]
@@ -181,7 +185,7 @@ def test_mounts_and_volumes_go_together(values: Obj) -> None:
     assert set(mounts) == set(volumes)
     options = options_in(objects)
     assert (options.tls_cert_file is not None) == ("tls" in mounts)
-    if "tls" in volumes and "Secret" in [each["kind"] for each in objects]:
+    if "secret" in volumes.get("tls", {}) and "Secret" in [each["kind"] for each in objects]:
         assert volumes["tls"]["secret"]["secretName"] == one(objects, "Secret")["metadata"]["name"]
 
 
@@ -251,6 +255,19 @@ def test_vcjobs_are_not_reviewed_where_nobody_runs_them() -> None:
     values: Obj = {"webhook": {"jobs": True}, "controllers": {"jobs": False}}
     kinds = {each["kind"] for each in objects_of(values)}
     assert not kinds & {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "Secret"}
+
+
+def test_what_the_pods_renew_themselves_is_alike_in_all_renderings() -> None:
+    values = VALUES["certificates that the pods renew themselves"]
+    first, again = (helm.Chart.load(CHART).render(values=values, name=RELEASE) for _ in range(2))
+    assert first == again
+    objects = objects_of(values)
+    assert "data" not in one(objects, "Secret")
+    hooks = one(objects, "ValidatingWebhookConfiguration")["webhooks"]
+    assert all("caBundle" not in hook["clientConfig"] for hook in hooks)
+    options = options_in(objects)
+    assert options.tls_secret == f"{NAMESPACE}/vsched-certificate"
+    assert options.webhook_configuration == one(objects, "MutatingWebhookConfiguration")["metadata"]["name"]
 
 
 def test_with_cert_manager_nothing_secret_is_in_the_chart() -> None:

@@ -50,6 +50,10 @@ VALUES: dict[str, Obj] = {
         "httpRoute": {"enabled": True, "parentRefs": [{"name": "public"}], "hostnames": ["vsched.example.com"]},
         "networkPolicy": {"egress": {"enabled": True}, "metricsFrom": [{"namespaceSelector": {}}]},
     },
+    "certificates that the pods renew themselves": {
+        "webhook": {"jobs": True},
+        "tls": {"listen": True, "certificate": {"source": "self"}},
+    },
     "an arbitrator alone, its certificates by cert-manager": {
         "schedule": False,
         "arbitration": {"enabled": True, "grace": "0", "evictions": 5},

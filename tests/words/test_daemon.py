@@ -67,6 +67,16 @@ SENTENCES = [
         options.not_with_vcjobs_only("--arbitrate"),
         "--arbitrate: cannot be used with --vcjobs only, which runs vcjobs and nothing else",
     ),
+    (
+        options.SECRET_WITHOUT_NAMES,
+        "--tls-secret: the certificate has no names or no place (expected --tls-name, --tls-cert-file and "
+        "--tls-private-key-file with it)",
+    ),
+    (
+        options.NAMES_WITHOUT_SECRET,
+        "--tls-name, --webhook-configuration: no certificate is made (expected --tls-secret with them)",
+    ),
+    (log.CERTIFICATE_NOT_KEPT, "the certificate cannot be looked after; the one that is served stays"),
     (options.bad_job_namespace("A"), "--job-namespace: 'A' is not the name of a namespace"),
     (options.ENV_PREFIX_EXPECTED, "--policy-env-prefix: '' (expected the beginning of variable names)"),
     (options.directory_expected("etc"), "--policy-files: 'etc' (expected a directory that begins with /)"),

@@ -101,6 +101,8 @@ SENTENCES = [
     (rights.LEADER_POD, "the leader's pod has a label that a Service selects; without it, the Service leads nowhere"),
     (rights.LEADER_ENDPOINTS, "the leader's address is in an EndpointSlice; without it, the Service leads nowhere"),
     (rights.CALLERS, "the API server says whose token it is, and what they may get; without it, nobody may look"),
+    (rights.CERTIFICATE, "the certificate is made and renewed in a Secret; without it, nothing is served over TLS"),
+    (rights.TRUST, "the API server learns which authority to trust; without it, it asks no webhook"),
     # cli/rbac
     (
         words.is_missing(Right("get", "", "secrets", "monitoring", "prometheus"), rights.CREDENTIALS),

@@ -153,6 +153,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tls_cert_file: Path | None = None
     """Certificate and key of what is served over TLS; read again when they change."""
     tls_key_file: Path | None = None
+    tls_secret: str = ""
+    """Namespace and name of a Secret: the pair is made and renewed in it, and written to these files. Empty where
+    others write these."""
+    tls_names: tuple[str, ...] = ()
+    """The DNS names that the pair is made for."""
+    webhook_configuration: str = ""
+    """The name of webhook configurations that are told which authority to trust; empty for none."""
     access: AccessOptions = AccessOptions()
     """Who may ask, and where over TLS."""
     eviction_mode: EvictionMode = "eviction"
@@ -259,6 +266,12 @@ def check(options: Options) -> None:
     if options.otlp_endpoint and not OTLP_ENDPOINT.fullmatch(options.otlp_endpoint):
         raise BadInput(words.bad_otlp_endpoint(options.otlp_endpoint))
     _check_shadow(options)
+    if options.tls_secret:
+        tls_secret_of(options)
+        if not options.tls_names or options.tls_cert_file is None or options.tls_key_file is None:
+            raise BadInput(words.SECRET_WITHOUT_NAMES)
+    elif options.tls_names or options.webhook_configuration:
+        raise BadInput(words.NAMES_WITHOUT_SECRET)
     check_access(options.access, options.listen_address, tls=options.tls_cert_file is not None)
     _check_shards(options)
     if not is_name(options.sharding_name):
@@ -315,6 +328,7 @@ def _check_shadow(options: Options) -> None:
         "--history-from-prometheus": options.history_from_prometheus,
         "--otlp-endpoint": bool(options.otlp_endpoint),
         "--audit-log": options.audit_log is not None,
+        "--tls-secret": bool(options.tls_secret),
         "--authentication tokenreview": options.access.authentication == "tokenreview",
     }
     if options.shadow_log is not None and not options.shadow:
@@ -336,6 +350,11 @@ def _check_shards(options: Options) -> None:
 def leader_service_of(options: Options) -> tuple[str, str]:
     """Namespace and name of the Service that leads to the leader; raises BadInput."""
     return namespace_and_name("--leader-endpoints", options.leader_endpoints)
+
+
+def tls_secret_of(options: Options) -> tuple[str, str]:
+    """Namespace and name of the Secret with the certificate; raises BadInput."""
+    return namespace_and_name("--tls-secret", options.tls_secret)
 
 
 def leader_pod_of(options: Options) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from vsched.daemon.options import Options
 from vsched.daemon.policy.config_map import PolicyMap, map_key
 from vsched.daemon.policy.reach import reach_of
 from vsched.daemon.shadow.app import ShadowDaemon
+from vsched.daemon.system.certificates import kept_certificate
 from vsched.daemon.system.notify import notifier
 from vsched.daemon.system.status_line import status_line
 from vsched.daemon.system.supervision import Supervision, Watched, supervised
@@ -46,27 +47,29 @@ async def serve(options: Options, connection: Connection, registry: Registry, co
             settings = DaemonSettings(tracing=tracing)
             return Daemon(options, client, registry, policy=policy, settings=settings, collector=collector)
 
-        daemon = await asyncio.to_thread(make)
-        async with supervised(_supervision(daemon)) as supervision:
-            loop = asyncio.get_running_loop()
+        worry = logger("vsched").warning
+        async with kept_certificate(options, client, SystemClock(), worry):
+            daemon = await asyncio.to_thread(make)
+            async with supervised(_supervision(daemon)) as supervision:
+                loop = asyncio.get_running_loop()
 
-            def stop() -> None:
-                supervision.stopping()
-                daemon.stop()
+                def stop() -> None:
+                    supervision.stopping()
+                    daemon.stop()
 
-            def reload() -> None:
-                supervision.reloading()
-                if not isinstance(daemon, JobRunner):
-                    daemon.policy.nudge()
+                def reload() -> None:
+                    supervision.reloading()
+                    if not isinstance(daemon, JobRunner):
+                        daemon.policy.nudge()
 
-            reactions = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
-            for number, react in reactions.items():
-                loop.add_signal_handler(number, react)
-            try:
-                await daemon.run()
-            finally:
-                for number in reactions:
-                    loop.remove_signal_handler(number)
+                reactions = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
+                for number, react in reactions.items():
+                    loop.add_signal_handler(number, react)
+                try:
+                    await daemon.run()
+                finally:
+                    for number in reactions:
+                        loop.remove_signal_handler(number)
 
 
 async def _policy_map(options: Options, client: ApiClient, registry: Registry) -> PolicyMap | None:

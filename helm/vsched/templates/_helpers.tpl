@@ -155,7 +155,27 @@ clientConfig:
 {{- end -}}
 
 {{- define "vsched.tlsSecret" -}}
-{{- default (printf "%s-tls" (include "vsched.fullname" .)) .Values.tls.certificate.secretName -}}
+{{- $name := ternary "certificate" "tls" (eq .Values.tls.certificate.source "self") -}}
+{{- default (printf "%s-%s" (include "vsched.fullname" .) $name) .Values.tls.certificate.secretName -}}
+{{- end -}}
+
+{{/* Whether the pods make and renew the certificate themselves. */}}
+{{- define "vsched.ownCertificate" -}}
+{{- if and (include "vsched.tls" .) (eq .Values.tls.certificate.source "self") -}}true{{- end -}}
+{{- end -}}
+
+{{/* The volume with the certificate. */}}
+{{- define "vsched.tlsVolume" -}}
+- name: tls
+  {{- if include "vsched.ownCertificate" . }}
+  emptyDir: {medium: Memory, sizeLimit: 1Mi}
+  {{- else }}
+  secret: {secretName: {{ include "vsched.tlsSecret" . }}, defaultMode: 0440}
+  {{- end }}
+{{- end -}}
+
+{{- define "vsched.tlsMount" -}}
+- {name: tls, mountPath: /etc/vsched/tls{{ if not (include "vsched.ownCertificate" .) }}, readOnly: true{{ end }}}
 {{- end -}}
 
 {{/* What the certificate is for, as YAML: the Services. */}}

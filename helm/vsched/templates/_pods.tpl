@@ -193,13 +193,15 @@ readinessProbe:
 - --webhook-address=:{{ .Values.webhook.port }}
 {{- end }}
 {{- if include "vsched.tls" . }}
-- --tls-cert-file=/etc/vsched/tls/tls.crt
-- --tls-private-key-file=/etc/vsched/tls/tls.key
+{{ include "vsched.tlsFlags" . }}
 {{- if .Values.tls.listen }}
 - --tls-on=listen
 {{- end }}
 {{- if include "vsched.webhook" . }}
 - --tls-on=webhook
+{{- if include "vsched.ownCertificate" . }}
+- --webhook-configuration={{ include "vsched.fullname" . }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{ include "vsched.servingFlags" . }}
@@ -218,11 +220,21 @@ readinessProbe:
 {{ include "vsched.sharedFlags" . }}
 - --leader-elect-resource-name={{ .Values.leaderElection.leaseName }}-vcjobs
 {{- if .Values.tls.listen }}
-- --tls-cert-file=/etc/vsched/tls/tls.crt
-- --tls-private-key-file=/etc/vsched/tls/tls.key
+{{ include "vsched.tlsFlags" . }}
 - --tls-on=listen
 {{- end }}
 {{ include "vsched.servingFlags" . }}
+{{- end -}}
+
+{{- define "vsched.tlsFlags" -}}
+- --tls-cert-file=/etc/vsched/tls/tls.crt
+- --tls-private-key-file=/etc/vsched/tls/tls.key
+{{- if include "vsched.ownCertificate" . }}
+- --tls-secret={{ .Release.Namespace }}/{{ include "vsched.tlsSecret" . }}
+{{- range fromYamlArray (include "vsched.tlsNames" .) }}
+- --tls-name={{ . }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "vsched.ownWorkloads" -}}

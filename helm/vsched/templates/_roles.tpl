@@ -37,6 +37,17 @@
   resources: [pods]
   verbs: [list, patch]
 {{- end }}
+{{- if include "vsched.ownCertificate" . }}
+{{ include "vsched.certificateRules" . }}
+{{- end }}
+{{- end -}}
+
+{{- define "vsched.certificateRules" -}}
+# the certificate is made and renewed in a Secret; without it, nothing is served over TLS
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [{{ include "vsched.tlsSecret" . }}]
+  verbs: [get, patch]
 {{- end -}}
 
 {{- define "vsched.leaseRules" -}}

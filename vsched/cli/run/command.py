@@ -214,6 +214,17 @@ flag = flags_of(Options)
 @flag("--webhook-address", help="address of the admission webhooks for Consumers and vcjobs, over TLS; '' for none")
 @flag("--tls-cert-file", help="TLS certificate, PEM; reloaded when it changes")
 @flag("--tls-private-key-file", "tls_key_file", help="its key")
+@flag(
+    "--tls-secret",
+    help="make the certificate, renew it in this Secret, which has to exist, and write it to these two files",
+    metavar="NAMESPACE/NAME",
+)
+@flag("--tls-name", "tls_names", help="with --tls-secret: DNS name that the certificate is for; repeatable")
+@flag(
+    "--webhook-configuration",
+    help="with --tls-secret: webhook configurations of this name trust the certificate",
+    metavar="NAME",
+)
 @access_flags
 @click.option(
     "--leader-elect/--no-leader-elect",

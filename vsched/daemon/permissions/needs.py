@@ -14,7 +14,7 @@ from vsched.collectors.metrics_server import GROUP as METRICS
 from vsched.controllers.vcjobs.rivals import VOLCANO_LEASE
 from vsched.daemon.history.stored import place_of
 from vsched.daemon.lead.leader_address import SLICES
-from vsched.daemon.options import Options, leader_pod_of, leader_service_of, workloads_of
+from vsched.daemon.options import Options, leader_pod_of, leader_service_of, tls_secret_of, workloads_of
 from vsched.daemon.permissions.requests import (
     OF_JOBS,
     OF_LOCKS,
@@ -26,6 +26,7 @@ from vsched.daemon.permissions.requests import (
     places,
 )
 from vsched.daemon.policy.config_map import map_key
+from vsched.daemon.system.certificates import HOOKS
 from vsched.daemon.watches import FOLLOWED, Use, followed_workloads
 from vsched.daemon.words import rights as words
 from vsched.kube.lease.record import LEASES
@@ -125,6 +126,13 @@ def _needs(options: Options, settings: Settings | None, namespace: str) -> Itera
     if options.policy_map:
         at = map_key(options.policy_map)
         yield Right("patch", CONFIG_MAPS.group, CONFIG_MAPS.plural, at.namespace, at.name), words.POLICY_STATUS
+    if options.tls_secret:
+        for verb in ("get", "patch"):
+            yield Right(verb, SECRETS.group, SECRETS.plural, *tls_secret_of(options)), words.CERTIFICATE
+    if options.webhook_configuration:
+        for hooks in HOOKS:
+            for verb in ("get", "patch"):
+                yield Right(verb, hooks.group, hooks.plural, "", options.webhook_configuration), words.TRUST
     if options.leader_endpoints:
         service = leader_service_of(options)
         for verb in ("create", "patch"):

@@ -332,6 +332,7 @@ CALLERS = frozenset(
         *(f"daemon.history.stored.HistoryObject.{method}" for method in ("read", "_create", "_patch")),
         "daemon.policy.config_map.PolicyMap.open",
         "daemon.policy.config_map.PolicyMap.ask",
+        *(f"daemon.system.certificates.CertificateKeeper.{method}" for method in ("_pair", "_trust")),
         "daemon.parts.rollout.RolloutKeeper._write",
         "daemon.policy.config_map.PolicyStatus._annotate",
     }

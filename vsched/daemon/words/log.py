@@ -102,3 +102,6 @@ def no_work_folder(path: object, problem: object) -> str:
 
 def no_key(path: object, count: int) -> str:
     return f"{path}: no key for made-up names (expected {count} bytes)"
+
+
+CERTIFICATE_NOT_KEPT = "the certificate cannot be looked after; the one that is served stays"

@@ -39,6 +39,13 @@ def not_with_vcjobs_only(flag: str) -> str:
     return f"{flag}: cannot be used with --vcjobs only, which runs vcjobs and nothing else"
 
 
+SECRET_WITHOUT_NAMES = (
+    "--tls-secret: the certificate has no names or no place (expected --tls-name, --tls-cert-file and "
+    "--tls-private-key-file with it)"
+)
+NAMES_WITHOUT_SECRET = "--tls-name, --webhook-configuration: no certificate is made (expected --tls-secret with them)"
+
+
 def not_in_a_shadow(flag: str) -> str:
     return f"{flag}: cannot be used with --shadow, which writes nothing to the cluster"
 

@@ -77,4 +77,6 @@ USAGE = "node usage comes through the API server; without it, requests count ins
 CREDENTIALS = "the source of node usage is asked with a Secret; without it, requests count instead"
 LEADER_POD = "the leader's pod has a label that a Service selects; without it, the Service leads nowhere"
 LEADER_ENDPOINTS = "the leader's address is in an EndpointSlice; without it, the Service leads nowhere"
+CERTIFICATE = "the certificate is made and renewed in a Secret; without it, nothing is served over TLS"
+TRUST = "the API server learns which authority to trust; without it, it asks no webhook"
 CALLERS = "the API server says whose token it is, and what they may get; without it, nobody may look"
