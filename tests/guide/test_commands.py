@@ -47,7 +47,16 @@ ELSEWHERE = {
 }
 """Programs that are not run: they would change this machine, or run these tests again."""
 OF_OTHERS = {
-    *("--as", "--previous", "--reuse-values", "--server-side", "--set", "--set-file", "--show-managed-fields"),
+    *(
+        "--as",
+        "--previous",
+        "--reset-then-reuse-values",
+        "--reuse-values",
+        "--server-side",
+        "--set",
+        "--set-file",
+        "--show-managed-fields",
+    ),
     *("--namespace", "--help", "--disable-network-policy"),
 }
 """Flags of kubectl, Helm and Volcano's plugins that sentences speak of, and those that every command has."""
@@ -170,7 +179,7 @@ def target_of(command: Command) -> str:
 def _check_helm(command: Command) -> None:
     """The chart is there, and takes the values."""
     if "helm/vsched" not in command.words:
-        assert command.words[1] == "uninstall"
+        assert command.words[1] in ("uninstall", "test", "rollback")
         return
     values = yaml.safe_load((TOP / "helm/vsched/values.yaml").read_text(encoding="utf-8"))
     for flag, given in zip(command.words, command.words[1:], strict=False):

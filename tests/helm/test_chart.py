@@ -270,6 +270,15 @@ def test_what_the_pods_renew_themselves_is_alike_in_all_renderings() -> None:
     assert options.webhook_configuration == one(objects, "MutatingWebhookConfiguration")["metadata"]["name"]
 
 
+def test_the_examples_for_gitops_have_values_that_can_be_rendered_again_and_again() -> None:
+    argo, flux = (
+        yaml.safe_load((CHART.parent / "examples" / name).read_text()) for name in ("argo-cd.yaml", "flux.yaml")
+    )
+    for values in (argo["spec"]["source"]["helm"]["valuesObject"], flux["spec"]["values"]):
+        assert "Secret" not in [each["kind"] for each in objects_of(values) if "data" in each]
+        assert not options_in(objects_of(values)).webhook_address or options_in(objects_of(values)).tls_secret
+
+
 def test_with_cert_manager_nothing_secret_is_in_the_chart() -> None:
     objects = objects_of(VALUES["an arbitrator alone, its certificates by cert-manager"])
     certificate, hook = one(objects, "Certificate"), one(objects, "ValidatingWebhookConfiguration")
@@ -442,6 +451,10 @@ NOTES = {
     "warns of Volcano's controllers": (
         {},
         "--set controllers.queues=false,controllers.podGroups=false",
+    ),
+    "names the namespaces of vcjobs": (
+        {"controllers": {"jobNamespaces": ["team-a", "team-b"]}},
+        "(controllers.jobNamespaces): team-a, team-b",
     ),
     "warns of a single replica": ({"replicas": 1}, "One replica"),
     "warns of deleting": ({"evictionMode": "delete"}, "Victims are deleted"),

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from vsched.daemon.system.served_pair import ServedPair
+
+END = b"-----END CERTIFICATE-----"
 EARLIER = timedelta(minutes=5)
 """Clocks of machines differ."""
-
-
-class ServedPair(NamedTuple):
-    """A server's certificate and key, and the authorities to trust it by; all in PEM form."""
-
-    authorities: bytes
-    """The newest first: replicas that still serve the pair before are trusted, too."""
-    certificate: bytes
-    key: bytes
 
 
 def new_pair(names: Sequence[str], now: float, days: float, before: ServedPair | None) -> ServedPair:
@@ -55,9 +48,6 @@ def new_pair(names: Sequence[str], now: float, days: float, before: ServedPair |
     return ServedPair(
         authority.public_bytes(pem) + b"".join(old) + (b"\n" if old else b""), certificate.public_bytes(pem), private
     )
-
-
-END = b"-----END CERTIFICATE-----"
 
 
 def is_due(pair: ServedPair, names: Sequence[str], now: float) -> bool:

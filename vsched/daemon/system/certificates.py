@@ -17,7 +17,7 @@ from typing import Any
 from vsched.api.resources import SECRETS
 from vsched.clock import Clock
 from vsched.daemon.options import Options, tls_secret_of
-from vsched.daemon.system.authority import ServedPair, is_due, new_pair
+from vsched.daemon.system.served_pair import ServedPair
 from vsched.daemon.words import log as words
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
@@ -67,6 +67,8 @@ class CertificateKeeper:
                 worry(words.CERTIFICATE_NOT_KEPT, problem=str(error))
 
     async def _pair(self) -> ServedPair:
+        from vsched.daemon.system.authority import is_due, new_pair
+
         while True:
             found = await self._client.get(self._secret)
             there = _pair_in(found)
