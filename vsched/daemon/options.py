@@ -307,6 +307,8 @@ def _check_vcjobs(options: Options) -> None:
         "--leader-endpoints": bool(options.leader_endpoints),
         "--leader-pod": bool(options.leader_pod),
         "--record-work": options.record_work is not None,
+        "--audit-log": options.audit_log is not None,
+        "--otlp-endpoint": bool(options.otlp_endpoint),
         "--scheduler-sharding-mode": options.masks_nodes,
     }
     for flag, given in of_others.items():

@@ -47,29 +47,29 @@ async def serve(options: Options, connection: Connection, registry: Registry, co
             settings = DaemonSettings(tracing=tracing)
             return Daemon(options, client, registry, policy=policy, settings=settings, collector=collector)
 
-        worry = logger("vsched").warning
-        async with kept_certificate(options, client, SystemClock(), worry):
-            daemon = await asyncio.to_thread(make)
-            async with supervised(_supervision(daemon)) as supervision:
-                loop = asyncio.get_running_loop()
+        keeping = kept_certificate(options, client, SystemClock(), logger("vsched").warning)
+        await stack.enter_async_context(keeping)
+        daemon = await asyncio.to_thread(make)
+        async with supervised(_supervision(daemon)) as supervision:
+            loop = asyncio.get_running_loop()
 
-                def stop() -> None:
-                    supervision.stopping()
-                    daemon.stop()
+            def stop() -> None:
+                supervision.stopping()
+                daemon.stop()
 
-                def reload() -> None:
-                    supervision.reloading()
-                    if not isinstance(daemon, JobRunner):
-                        daemon.policy.nudge()
+            def reload() -> None:
+                supervision.reloading()
+                if not isinstance(daemon, JobRunner):
+                    daemon.policy.nudge()
 
-                reactions = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
-                for number, react in reactions.items():
-                    loop.add_signal_handler(number, react)
-                try:
-                    await daemon.run()
-                finally:
-                    for number in reactions:
-                        loop.remove_signal_handler(number)
+            reactions = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
+            for number, react in reactions.items():
+                loop.add_signal_handler(number, react)
+            try:
+                await daemon.run()
+            finally:
+                for number in reactions:
+                    loop.remove_signal_handler(number)
 
 
 async def _policy_map(options: Options, client: ApiClient, registry: Registry) -> PolicyMap | None:
