@@ -45,6 +45,26 @@ async def test_a_lone_change_does_not_wait_the_window_out() -> None:
     assert await seconds_until_session(trigger) < WINDOW_SECONDS * 0.9
 
 
+@pytest.mark.parametrize(
+    ("busy_seconds", "rest_seconds", "waits"),
+    [
+        pytest.param(0.0, 1.5 * WINDOW_SECONDS, False, id="a window without one is a rest"),
+        pytest.param(0.0, 0.5 * WINDOW_SECONDS, True, id="half a window is none"),
+        pytest.param(WINDOW_SECONDS, 1.5 * WINDOW_SECONDS, True, id="nor is less than twice the time of the last one"),
+    ],
+)
+async def test_after_a_rest_the_first_change_starts_a_session_at_once_and_those_that_follow_are_gathered(
+    busy_seconds: float, rest_seconds: float, waits: bool
+) -> None:
+    trigger = Trigger(60.0, WINDOW_SECONDS)
+    asyncio.get_running_loop().call_later(rest_seconds, trigger.pull)
+    waited = await seconds_until_session(trigger, busy_seconds) - rest_seconds
+    assert (waited >= WINDOW_SECONDS / LOOKS) is waits
+    assert waits or waited == pytest.approx(0.0, abs=1e-6)
+    async with changing(trigger):
+        assert await seconds_until_session(trigger) >= WINDOW_SECONDS * 0.9
+
+
 async def test_changes_that_keep_coming_are_gathered_until_the_window_is_over() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
     async with changing(trigger):

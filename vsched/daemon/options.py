@@ -128,7 +128,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """A session starts at least this often."""
     window_seconds: float = 0.01
     """How long the first change waits for further ones, so that they are decided together; up to five times as long
-    while changes keep coming."""
+    while changes keep coming. After a rest of this length it does not wait."""
     listen_address: str = ":8080"
     """Metrics and views; empty for none."""
     healthz_address: str = ":11251"

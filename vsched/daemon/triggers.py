@@ -1,9 +1,10 @@
 """When the next session starts: soon after a change, when the period is over, or when the last session said.
 
-The first change opens a short window, so that changes that come together are decided together. The window closes
-early once no more changes come. While changes stream in, windows are longer, and close only where none came for as long
-as a usual window: each session costs something, and pods that are decided together cost less than each by itself, but
-who waits for bindings before creating more must not wait for a window. Changes that are only to be told, and decide
+After a rest, the first change starts a session at once: who creates a lone pod waits for it. A change that comes soon
+after a session opens a short window, so that changes that come together are decided together. The window closes early
+once no more changes come. While changes stream in, windows are longer, and close only where none came for as long as a
+usual window: each session costs something, and pods that are decided together cost less than each by itself, but who
+waits for bindings before creating more must not wait for a window. Changes that are only to be told, and decide
 nothing, wait for the next session, or a little while.
 """
 
@@ -16,9 +17,10 @@ from math import exp, inf
 LOOKS = 8
 """How often a window is checked for further changes."""
 WORTH = 2.0
-"""Time to wait for further changes, as a multiple of a session's duration."""
+"""Time to wait for further changes, or to rest before the first one is not waited with, as a multiple of a session's
+duration."""
 CALM_WORTH = 0.5
-"""The same where changes do not stream in: who creates a lone pod waits for it."""
+"""The former where changes do not stream in: who creates a lone pod waits for it."""
 WIDEST = 5.0
 """How long a window is while changes stream in, as a multiple of the usual one. Each is twice as long as the last."""
 STREAM_WORTH, STREAM_SECONDS = 10.0, 0.1
@@ -78,14 +80,18 @@ class Trigger:
 
         ``due_seconds`` is after how long another session may decide more although nothing has changed.
         """
-        reason = Reason.CHANGE
+        reason, rested_at = Reason.CHANGE, _now() + max(self.window_seconds, WORTH * busy_seconds)
         try:
             async with asyncio.timeout(min(self._period_seconds, due_seconds)):
                 await self._pulled.wait()
         except TimeoutError:
             reason = Reason.TIMER
         else:
-            await self._gather(busy_seconds)
+            streams = self._count() >= STREAM
+            if streams or _now() < rested_at:
+                await self._gather(busy_seconds, streams=streams)
+            else:
+                self._widening = 1.0
         self._count()
         self._pulled.clear()
         if self._later is not None:
@@ -93,9 +99,8 @@ class Trigger:
             self._later = None
         return reason
 
-    async def _gather(self, busy_seconds: float) -> None:
+    async def _gather(self, busy_seconds: float, *, streams: bool) -> None:
         """Wait for further changes until the window is over or none came for a while."""
-        streams = self._count() >= STREAM
         self._widening = min(2.0 * self._widening, WIDEST) if streams else 1.0
         # Long sessions widen the window: watches and bindings need the processor, too.
         left_seconds = max(self._widening * self.window_seconds, min(busy_seconds / 4, self._period_seconds))
@@ -116,8 +121,12 @@ class Trigger:
 
     def _count(self) -> float:
         """How many pulls there were lately."""
-        now = asyncio.get_running_loop().time()
+        now = _now()
         self._level *= exp((self._counted_at - now) / LATELY_SECONDS)
         self._level += self._pulls - self._counted
         self._counted, self._counted_at = self._pulls, now
         return self._level
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -71,7 +71,8 @@ flag = flags_of(Options)
     "window_ms",
     type=click.FloatRange(0, 10_000),
     default=10.0,
-    help="milliseconds that a change waits for more changes; up to five times as long while they keep coming",
+    help="milliseconds that a change waits for more changes, unless there was no session for as long; "
+    "up to five times as long while changes keep coming",
 )
 @flag("--default-queue", help="queue of PodGroups that name none")
 @flag(
