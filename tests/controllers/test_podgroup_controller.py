@@ -20,7 +20,7 @@ from tests.controllers.plain import (
     writes,
 )
 from tests.support.fault_proxy import faulty
-from tests.support.queue_commands import events, queue
+from tests.support.queue_commands import events, queue, state, wish
 from tests.support.running import PODGROUPS, digested, gang, node, nodes_of, pod, scheduling, status_of
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
@@ -28,8 +28,10 @@ from vsched.sim.cluster import Cluster
 Obj = dict[str, Any]
 
 
-def annotated(made: Obj, **says: str) -> Obj:
-    return {**made, "metadata": {**made["metadata"], "annotations": says}}
+def asking(name: str) -> Obj:
+    """A single pod that asks for a PodGroup."""
+    made = pod(name)
+    return {**made, "metadata": {**made["metadata"], "annotations": {MIN_MEMBER: "1"}}}
 
 
 @pytest.mark.parametrize(
@@ -66,8 +68,15 @@ async def test_the_pods_of_a_workload_get_one_podgroup_that_ends_with_it(kind: s
         await until(lambda: not groups(cluster))
 
 
-async def test_a_bare_pod_gets_a_podgroup_that_ends_with_it() -> None:
-    async with Cluster([node("n1")], manifests=[pod("p")]) as cluster, scheduling(cluster.url):
+@pytest.mark.parametrize(
+    ("made", "options"),
+    [
+        pytest.param(asking("p"), {}, id="which says a minimum"),
+        pytest.param(pod("p"), {"podgroups_of_single_pods": True}, id="where each is to have one"),
+    ],
+)
+async def test_a_bare_pod_gets_a_podgroup_that_ends_with_it(made: Obj, options: dict[str, Any]) -> None:
+    async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url, **options):
         name = f"podgroup-{uid_of(cluster, 'pods', 'p')}"
         await until(lambda: named(cluster) == {"p": name})
         group = only_group(cluster)
@@ -81,17 +90,31 @@ async def test_a_bare_pod_gets_a_podgroup_that_ends_with_it() -> None:
 async def test_pods_that_name_a_podgroup_and_those_of_others_are_left_alone() -> None:
     foreign = pod("foreign")
     foreign["spec"]["schedulerName"] = "default-scheduler"
-    async with Cluster([node("n1")], manifests=[*gang("g", 2), foreign, pod("p")]) as cluster, scheduling(cluster.url):
+    async with (
+        Cluster([node("n1")], manifests=[*gang("g", 2), foreign, asking("p")]) as cluster,
+        scheduling(cluster.url),
+    ):
         await until(lambda: "p" in named(cluster))
         await until(lambda: len(nodes_of(cluster)) == 3)
         assert groups(cluster).keys() - {"g"} == {f"podgroup-{uid_of(cluster, 'pods', 'p')}"}
         assert (named(cluster)["g-0"], "foreign" in named(cluster)) == ("g", False)
 
 
-async def test_without_the_controller_nothing_is_made() -> None:
-    async with Cluster([node("n1")], manifests=[pod("p")]) as cluster:
-        async with scheduling(cluster.url, podgroup_controller=False):
+@pytest.mark.parametrize(
+    ("made", "options"),
+    [
+        pytest.param(asking("p"), {"podgroup_controller": False}, id="without the controller"),
+        pytest.param(pod("p"), {}, id="for a single pod that nobody asked to have one"),
+    ],
+)
+async def test_nothing_is_made(made: Obj, options: dict[str, Any]) -> None:
+    async with Cluster([node("n1")], manifests=[made]) as cluster:
+        async with scheduling(cluster.url, **options):
             await until(lambda: nodes_of(cluster, "p"))
+            wish(cluster, "default", "closed")
+            await until(lambda: state(cluster, "default") == "Closing")
+            cluster.client.delete("pods", "default", "p")
+            await until(lambda: state(cluster, "default") == "Closed")
         assert (groups(cluster), named(cluster)) == ({}, {})
 
 
@@ -146,7 +169,7 @@ async def test_a_workload_that_is_scaled_to_nothing_loses_its_podgroup_and_gets_
 
 
 async def test_a_podgroup_that_somebody_deletes_or_edits_is_put_right_again() -> None:
-    async with Cluster([node("n1")], manifests=[pod("p")]) as cluster, scheduling(cluster.url):
+    async with Cluster([node("n1")], manifests=[asking("p")]) as cluster, scheduling(cluster.url):
         await until(lambda: named(cluster))
         name = only_group(cluster)["metadata"]["name"]
         cluster.client.delete(PODGROUPS, "default", name)
@@ -177,7 +200,7 @@ async def test_a_daemon_that_dies_between_two_writes_is_succeeded_by_one_that_go
 
 
 async def test_a_pod_that_is_bound_gets_the_name_of_its_podgroup_without_a_write_of_its_own() -> None:
-    async with Cluster([node("n1")], manifests=[pod("p")]) as cluster, scheduling(cluster.url) as daemon:
+    async with Cluster([node("n1")], manifests=[asking("p")]) as cluster, scheduling(cluster.url) as daemon:
         name = f"podgroup-{uid_of(cluster, 'pods', 'p')}"
         await until(lambda: named(cluster) == {"p": name})
         assert nodes_of(cluster, "p"), "its binding has the name"
@@ -194,7 +217,7 @@ async def test_a_pod_that_is_bound_gets_the_name_of_its_podgroup_without_a_write
 
 
 async def test_what_is_as_it_should_be_is_not_written() -> None:
-    made = [workload("StatefulSet", "db", 3), pod("p")]
+    made = [workload("StatefulSet", "db", 3), asking("p")]
     async with Cluster([node("n1")], manifests=made) as cluster:
         async with scheduling(cluster.url):
             await until(lambda: len(named(cluster)) == 4)

@@ -78,7 +78,7 @@ async def test_a_queue_with_podgroups_is_closing_until_the_last_is_gone(close: A
         await until(lambda: queue_status(cluster, "q").get("inqueue") == 2)
         close(cluster, "q")
         await until(lambda: state(cluster, "q") == "Closing")
-        await until(lambda: "2 PodGroups remain" in events(cluster, "q").get("QueueClosing", ""))
+        await until(lambda: "2 jobs remain" in events(cluster, "q").get("QueueClosing", ""))
         cluster.client.delete(PODGROUPS, "default", "a")
         open_(cluster, "q")
         await until(lambda: state(cluster, "q") == "Open")

@@ -14,7 +14,7 @@ from vsched import api
 from vsched.controllers.queue_records import QueueRecords, order_of
 from vsched.controllers.queues import STATE_WISH, QueueState
 from vsched.kube.watch.deltas import Delta
-from vsched.model.jobs.native import NativeQueue, native_key
+from vsched.model.jobs.native import QueueMember, native_key
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN
 
 
@@ -86,14 +86,14 @@ def test_what_is_known_of_a_queue() -> None:
 def test_native_podgroups_count_in_the_queue_where_the_mirror_has_them() -> None:
     world = World(queue("q", "Closing"), queue("other"), podgroups=(podgroup("a", "other"),))
     key = native_key("ns", "g")
-    world.records.native(NativeQueue(key, "q"))
+    world.records.member(QueueMember(key, "q"))
     assert [world.standing(name).podgroups for name in ("q", "other")] == [1, 1]
     world.touched.clear()
-    world.records.native(NativeQueue(key, "other"))
+    world.records.member(QueueMember(key, "other"))
     assert [world.standing(name).podgroups for name in ("q", "other")] == [0, 2]
     assert world.touched == ["q"], "a queue that is being closed is looked at when it has none"
-    world.records.native(NativeQueue(key, None))
-    world.records.native(NativeQueue(key, None))
+    world.records.member(QueueMember(key, None))
+    world.records.member(QueueMember(key, None))
     assert [world.standing(name).podgroups for name in ("q", "other")] == [0, 1]
 
 

@@ -80,6 +80,9 @@ async def test_a_job_whose_pods_cannot_be_deleted_is_told_why() -> None:
 
 async def test_a_pod_whose_podgroup_cannot_be_made_is_told_why() -> None:
     refused = guard("CREATE", "scheduling.volcano.sh", "podgroups")
-    async with Cluster([node("n1")], manifests=[refused, pod("p")]) as cluster, scheduling(cluster.url):
+    async with (
+        Cluster([node("n1")], manifests=[refused, pod("p")]) as cluster,
+        scheduling(cluster.url, podgroups_of_single_pods=True),
+    ):
         await until(lambda: told(cluster, "Pod", "FailedCreate"), seconds=20.0)
         assert told(cluster, "Pod", "FailedCreate")[0].startswith("PodGroup ")

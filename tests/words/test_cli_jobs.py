@@ -103,6 +103,7 @@ SENTENCES = [
     (rollouts.figure("wait p95", "3s", "<= 30s"), "limit     wait p95: measured 3s, promised <= 30s"),
     (rollouts.NOTHING, "nothing yet"),
     # cli/queue/words
+    (queues.PODS_REMAIN, "pods without a PodGroup remain"),
     (
         queues.no_dimension("job", "queue, namespace, user"),
         "'job' (expected some of queue, namespace, user, with commas between them)",

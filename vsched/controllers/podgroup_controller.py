@@ -1,5 +1,7 @@
 """The PodGroup controller: creates PodGroups for pods of ours that name none, and writes their names to the pods.
 
+A pod that has no controller, and says no minimum, gets none unless that is asked for: what it says decides already.
+
 It is level-triggered: a PodGroup is compared with its pods and their workload when anything about these has changed,
 and again while a write fails. All state is in the API server, so a daemon that was killed between two writes continues
 after a restart. Sessions do not wait for these writes. PodGroups are deleted with their owners. Only those of workloads
@@ -27,7 +29,7 @@ from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.kube.watch.bounds import LoopTurns
 from vsched.mirror.ingest.alike import TASK_SPEC
-from vsched.mirror.ingest.implicit import GROUP_NAME
+from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER, GROUP_NAME, ImplicitPodGroup
 from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Bind
 from vsched.writes.bodies import ObjectReference, deletion_options, pod_reference
@@ -70,11 +72,15 @@ class PodGroupController:
         mirror: Mirror,
         scheduler_names: frozenset[str],
         worry: Worry,
+        *,
+        single_pods: bool,
     ) -> None:
+        """``single_pods``: a PodGroup is made for a pod without a controller, too, although nobody asked for it."""
         self._writer = writer
         self._events = events
         self._mirror = mirror
         self._worry = worry
+        self._single_pods = single_pods
         self._settings = PodGroupSettings()
         self._records = PodGroupRecords(
             scheduler_names, self._touched, lambda: mirror.intake.workloads, mirror.gang_pod
@@ -167,6 +173,8 @@ class PodGroupController:
         content = content_of(implicit_group, self._mirror.axis.names, remarks)
         self._complain(key, live.owner, tuple(remarks))
         if group is None:
+            if not self._is_wanted(live, implicit_group):
+                return None
             made = self._made.get(key)
             if made is not None and monotonic() < made + self._settings.unseen_seconds:
                 return None
@@ -175,6 +183,13 @@ class PodGroupController:
             return Write("podgroup", "POST", PODGROUPS.path(namespace), orjson.dumps(body))
         patch = correction(group, content, live.owner)
         return None if patch is None else Write("podgroup", "PATCH", _path(key), orjson.dumps(patch), MERGE_PATCH)
+
+    def _is_wanted(self, live: PodGroupMember, implicit_group: ImplicitPodGroup) -> bool:
+        """Whether a PodGroup is made: nobody needs one for a single pod, unless it has a minimum, or waits to be
+        admitted, of which nothing is told on the pod."""
+        if self._single_pods or not live.single:
+            return True
+        return implicit_group.speaker.gated or GROUP_MIN_MEMBER in dict(implicit_group.spec.annotations)
 
     async def _look(self, key: str, _: None) -> None:
         write = self._change(key)
@@ -221,6 +236,10 @@ class PodGroupController:
         member = self._records.member(f"{bind.namespace}/{bind.name}")
         if member is None or member.uid != bind.uid or member.named or not member.live or not member.group:
             return ()
+        if member.single and self._records.group(member.group) is None and member.group not in self._made:
+            implicit_group = self._mirror.implicit_group(member.group)
+            if implicit_group is None or not self._is_wanted(member, implicit_group):
+                return ()
         return _notes_of(member)
 
     def _complain(self, key: str, owner: PodGroupOwner, remarks: tuple[str, ...]) -> None:

@@ -46,6 +46,8 @@ class PodGroupMember(NamedTuple):
     owner: PodGroupOwner
     role: str = ""
     """The role to be written to it."""
+    single: bool = False
+    """Whether it has no controller, and so stands for itself alone."""
 
 
 class PodWorkload(NamedTuple):
@@ -180,7 +182,10 @@ class PodGroupRecords:
         if _has_native_group(item):
             return None
         group = shared(f"{metadata.namespace or 'default'}/{name}")
-        return PodGroupMember(group, metadata.uid, bool(group_named(metadata)), live, _owner_of(metadata))
+        single = controller_of(metadata) is None
+        return PodGroupMember(
+            group, metadata.uid, bool(group_named(metadata)), live, _owner_of(metadata), single=single
+        )
 
 
 def _in_gang(pod: GangPod, live: bool) -> PodGroupMember:

@@ -31,7 +31,7 @@ from vsched.kube.backoff import BackOff, BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient, Json
 from vsched.kube.errors import NotFound
 from vsched.kube.watch.deltas import PartsSink
-from vsched.model.jobs.native import NativeQueue
+from vsched.model.jobs.native import QueueMember
 from vsched.model.queues.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
 from vsched.writes.bodies import ObjectReference, queue_path, queue_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
@@ -86,12 +86,12 @@ class QueueController:
         """The sink for each kind that has to be watched."""
         return self._records.feeds
 
-    def native(self, found: NativeQueue) -> None:
-        """The mirror shows a native PodGroup in this queue."""
-        self._records.native(found)
+    def member(self, found: QueueMember) -> None:
+        """The mirror shows a job without a PodGroup of Volcano in this queue."""
+        self._records.member(found)
 
     def mirror_complete(self) -> None:
-        """The mirror knows the native PodGroups that there are."""
+        """The mirror knows the jobs that there are."""
         self._records.mirror_complete()
 
     async def run(self) -> None:
@@ -261,7 +261,7 @@ class QueueController:
         elif record.state and verdict.state != record.state:
             parent = words.WITH_ITS_PARENT if verdict.by_parent and not because else ""
             left = self._records.standing(record).podgroups if verdict.state == CLOSING else 0
-            remain = f"; {left} PodGroup{'s remain' if left > 1 else ' remains'}" if left else ""
+            remain = f"; {left} job{'s remain' if left > 1 else ' remains'}" if left else ""
             self._events.record(
                 about, NORMAL, f"Queue{verdict.state}", f"{record.state} to {verdict.state}{because or parent}{remain}"
             )

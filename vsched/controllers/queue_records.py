@@ -16,7 +16,7 @@ from vsched.errors import BadObject
 from vsched.kube.paths import is_name
 from vsched.kube.watch.deltas import BrokenObject, Delta, ListUnderWay
 from vsched.mirror.ingest.metadata import created_of
-from vsched.model.jobs.native import NativeQueue
+from vsched.model.jobs.native import QueueMember
 from vsched.model.names import shared
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 from vsched.writes.bodies import ObjectReference, deletion_options
@@ -132,7 +132,7 @@ class QueueRecords:
         self, default_queue: str, namespaces: frozenset[str], touched: Callable[[str], None], refuse: Refuse
     ) -> None:
         self.complete = asyncio.Event()
-        """Set once queues and PodGroups are listed, native ones as well; before that no state can be decided."""
+        """Set once queues and PodGroups are listed, and what has none as well; before that no state can be decided."""
         self._mirror_complete = False
         self._default_queue = default_queue
         self._namespaces = namespaces
@@ -142,8 +142,8 @@ class QueueRecords:
         self._counts: Counter[str] = Counter()
         self._below: dict[str, set[str]] = {}
         """Queues by the parent they name."""
-        self._native: dict[str, str] = {}
-        """The queue of each native PodGroup."""
+        self._members: dict[str, str] = {}
+        """The queue of each native PodGroup, and of pods that have no PodGroup."""
         self._targets: dict[str, dict[str, Order]] = {}
         """Commands by the queue they are about."""
         self._queues: ObjectFeed[QueueRecord] = ObjectFeed(record_of, self._queue_changed, self._note_listed)
@@ -155,16 +155,16 @@ class QueueRecords:
         """The sinks of the watched kinds."""
         return {"Queue": self._queues, "PodGroup": self._podgroups, "Command": self._commands}
 
-    def native(self, found: NativeQueue) -> None:
-        """The mirror shows a native PodGroup in this queue. A tree of them counts once."""
-        before = self._native.pop(found.key, None)
+    def member(self, found: QueueMember) -> None:
+        """The mirror shows a job without a PodGroup of Volcano in this queue. A tree of native ones counts once."""
+        before = self._members.pop(found.key, None)
         if found.queue is not None:
-            self._native[found.key] = shared(found.queue)
+            self._members[found.key] = shared(found.queue)
         if before != found.queue:
             self._podgroup_changed(found.key, before, found.queue)
 
     def mirror_complete(self) -> None:
-        """The mirror knows the native PodGroups that there are."""
+        """The mirror knows the jobs that there are."""
         self._mirror_complete = True
         self._note_listed()
 

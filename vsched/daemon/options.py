@@ -58,6 +58,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     may close any queue, whatever RBAC says of Queues."""
     podgroup_controller: bool = True
     """Create PodGroups for pods of ours that name none; off where Volcano's controllers do."""
+    podgroups_of_single_pods: bool = False
+    """Create one for each pod without a controller, too, as Volcano's controllers do."""
     job_controller: bool = True
     """Run vcjobs (Jobs of ``batch.volcano.sh``), CronJobs and JobFlows; off where Volcano's controllers do."""
     vcjobs: VcjobsMode = "here"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vsched.handlers import Handlers
-from vsched.model.jobs.native import NativeQueue
+from vsched.model.jobs.native import QueueMember
 from vsched.model.pods.task import Task
 
 
@@ -19,8 +19,8 @@ class MirrorEvents:
         """Called after changes that can matter to scheduling. It must return at once."""
         self.on_calm_change = on_calm_change or on_change
         """Called after changes that no decision follows from, and that are to be told."""
-        self.on_native: Handlers[[NativeQueue]] = Handlers()
-        """Called with the queue of a native PodGroup that has become a job, changed, or is none any more."""
+        self.on_member: Handlers[[QueueMember]] = Handlers()
+        """Called with the queue of a job without a PodGroup of Volcano that is new, has changed, or is none any more."""
         self.on_gang: Handlers[[str]] = Handlers()
         """Called with the key of an implicit PodGroup whose pods' owners say something new about it."""
         self.on_regathered: Handlers[[str]] = Handlers()

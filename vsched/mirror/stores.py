@@ -35,7 +35,7 @@ from vsched.mirror.state.restarts import RestartStore
 from vsched.mirror.state.topology import TopologyStore
 from vsched.mirror.state.zones import ZoneStore
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.jobs.native import NativeQueue
+from vsched.model.jobs.native import QueueMember
 from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import Selector
@@ -101,7 +101,7 @@ class Stores:
         rejoin: Handlers[[Collection[str]]] = Handlers()
         regather: Handlers[[Collection[str]]] = Handlers()
         see_job = self.accounts.see_job if settings.arbitrating else lambda key, job: None
-        self.jobs = JobStore(self.defaults.judge, self.defaults.queue_of, requeue, see_job)
+        self.jobs = JobStore(self.defaults.judge, self.defaults.queue_of, requeue, see_job, events.on_member)
         self.groups = PodGroupStore(self.seen["PodGroup"], self.jobs, events.on_calm_change)
         self.restarts = RestartStore(self.jobs.job)
         self.native = NativeGroupStore(
@@ -134,7 +134,7 @@ class Stores:
     def _set_native(self, key: str, spec: JobSpec | None) -> None:
         """Show a native PodGroup as a job, None where it is none any more."""
         self.groups.put_native(key, spec)
-        self._events.on_native(NativeQueue(key, None if spec is None else spec.queue))
+        self._events.on_member(QueueMember(key, None if spec is None else spec.queue))
 
     def _set_gang(self, key: str, gang: OwnedGang | None) -> None:
         """The owners of its pods say something new about an implicit PodGroup."""

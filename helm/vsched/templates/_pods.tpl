@@ -166,6 +166,7 @@ readinessProbe:
 - --command-namespace={{ . }}
 {{- end }}
 - --{{ ternary "" "no-" .Values.controllers.podGroups }}podgroup-controller
+- --{{ ternary "" "no-" .Values.controllers.podGroupsOfSinglePods }}podgroups-of-single-pods
 - --{{ ternary "" "no-" .Values.controllers.jobs }}job-controller
 - --vcjobs={{ ternary "apart" "here" (eq (include "vsched.jobsApart" .) "true") }}
 {{- if and .Values.schedule .Values.controllers.jobs }}

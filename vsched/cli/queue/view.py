@@ -117,8 +117,10 @@ def as_page(queues: Queues, queue: QueueView, phases: Mapping[str, int], look: L
 
 
 def remaining(phases: Mapping[str, int]) -> str:
-    """How many PodGroups a closing queue still waits for."""
+    """What a closing queue still waits for: PodGroups, or else what has none."""
     count = sum(phases.values())
+    if not count:
+        return words.PODS_REMAIN
     return f"{count} PodGroup{'s remain' if count != 1 else ' remains'}"
 
 

@@ -70,6 +70,7 @@ def of_the_last(span: str, missing: str, counted: str) -> str:
 # -- history -----------------------------------------------------------------------------------------------------------
 
 NO_DATA = "there is no data yet"
+PODS_REMAIN = "pods without a PodGroup remain"
 
 
 def held_over(span: str) -> str:

@@ -86,7 +86,11 @@ flag = flags_of(Options)
 )
 @flag(
     "--podgroup-controller",
-    help="create PodGroups for pods and workloads without one; off if Volcano's controllers do",
+    help="create PodGroups for workloads and gangs without one; off if Volcano's controllers do",
+)
+@flag(
+    "--podgroups-of-single-pods",
+    help="create one for each pod without a controller, too, as Volcano's controllers do",
 )
 @flag("--job-controller", help="run Volcano's vcjobs, CronJobs and JobFlows; off if its controllers do")
 @flag(

@@ -36,7 +36,7 @@ class Housekeeping:
         if options.schedule and options.queue_controller:
             namespaces = frozenset(options.command_namespaces or (client.connection.namespace,))
             self.queues = QueueController(client, writer, events, options.default_queue, namespaces, worry)
-            base.mirror.events.on_native.add(self.queues.native)
+            base.mirror.events.on_member.add(self.queues.member)
         if options.runs_jobs:
             self.jobs, self.makers = job_controllers(options, client, writer, events, base.clock, worry, makers)
         elif options.follows_jobs:

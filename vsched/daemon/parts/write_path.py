@@ -64,7 +64,9 @@ class WritePath:
         notes = no_notes
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
-            self.podgroups = PodGroupController(writer, self.events, mirror, names, telemetry.worry)
+            single_pods = options.podgroups_of_single_pods
+            worry = telemetry.worry
+            self.podgroups = PodGroupController(writer, self.events, mirror, names, worry, single_pods=single_pods)
             notes = self.podgroups.notes
         sending = DispatchSettings(options.max_in_flight)
         self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock, notes)

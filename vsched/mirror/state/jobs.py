@@ -15,6 +15,7 @@ from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, re
 from vsched.mirror.state.published_jobs import UNSEEN, PublishedJobs
 from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.jobs.job import PLAIN, Job, Judgement
+from vsched.model.jobs.native import QueueMember
 from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -36,9 +37,11 @@ class JobStore:
         default_queue_of: Callable[[str], str],
         on_workload: Callable[[str], None],
         on_published: Callable[[str, Job | None], None],
+        on_member: Callable[[QueueMember], None],
     ) -> None:
         """``on_workload`` is called with the key of an implicit PodGroup whose pods' workload says something else,
-        ``on_published`` with each job whose view in snapshots changes, None where it is gone."""
+        ``on_published`` with each job whose view in snapshots changes, None where it is gone, and ``on_member`` with
+        the queue of pods that have no PodGroup, when it changes."""
         self.published = PublishedJobs(on_published)
         """What snapshots show of them."""
         self.given: dict[str, int] = {}
@@ -50,6 +53,7 @@ class JobStore:
         self._implicit: dict[str, PodSpecs] = {}
         """What pods say of implicit PodGroups, by key."""
         self._on_workload = on_workload
+        self._on_member = on_member
         self.workloads = WorkloadStore(self._workload_changed)
         self._gangs: dict[str, OwnedGang] = {}
         """What the owners of their pods say of implicit PodGroups, by key."""
@@ -257,6 +261,8 @@ class JobStore:
         if job is not None and job.spec == (spec or UNSEEN):
             return
         job = self._writable(key)
+        if job.spec.implicit or (spec is not None and spec.implicit):
+            self._on_member(QueueMember(key, spec.queue if spec is not None and spec.implicit else None))
         job.spec = spec or UNSEEN
         job.judgement = self._judged(key, job.spec) if spec is not None else PLAIN
         self._discard_empty(key)

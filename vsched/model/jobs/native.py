@@ -26,8 +26,8 @@ class NativeName(NamedTuple):
     composite: bool
 
 
-class NativeQueue(NamedTuple):
-    """The queue of a native job."""
+class QueueMember(NamedTuple):
+    """The queue of a job that has no PodGroup of Volcano: a native one, or pods that name none."""
 
     key: str
     queue: str | None
