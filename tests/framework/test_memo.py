@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
@@ -19,7 +19,7 @@ from vsched import api
 from vsched.framework.cycle import run_cycle
 from vsched.framework.nodes.carried import OWNER, CarriedNodes
 from vsched.framework.policy import Policy
-from vsched.framework.unchanged import CycleInputs, is_same, is_timeless, lasting_inputs
+from vsched.framework.unchanged import CycleInputs, is_lasting, is_same, lasting_inputs
 from vsched.kube.watch.deltas import Delta
 from vsched.model.dump.cycle import report_bytes
 from vsched.model.memo import ENTRIES_MAX, Memo, Mode, Unequal
@@ -148,6 +148,54 @@ def test_whatever_changes_between_cycles(name: str, steps: list[tuple[str, bool,
             cluster.run(POLICIES[name], assume=assume)
 
 
+EASY = """
+actions: "enqueue, allocate, preempt, reclaim, backfill"
+tiers:
+- plugins: [{{name: priority}}, {{name: gang}}, {{name: easy-backfill, arguments: {arguments}}}]
+- plugins: [{{name: predicates}}, {{name: proportion}}, {{name: nodeorder}}]
+"""
+PLANNING = [
+    policy_from(EASY.format(arguments=arguments))
+    for arguments in ("{depth: 2, reserveFor: {waited: 90s}}", "{trust: [declared]}")
+]
+LASTS = "vsched.io/expected-duration"
+ENDING = """
+node n1 cpu=9
+node n2 cpu=9
+pods x/long 1 cpu=8 on=n1 started={first} {says}
+job x/long min=1
+pods x/short 1 cpu=8 on=n2 started=60 vsched.io/expected-duration=600s
+job x/short min=1
+job x/big min=2 pods=2 cpu=9 age={age}
+job x/small min=1 pods=1 cpu=1 vsched.io/expected-duration={whole}s age=20
+job x/other min=2 pods=2 cpu=7 age=120
+"""
+SAYS = ("", f"{LASTS}=300s", f"{LASTS}=1h", "deadline=400", f"{LASTS}=10m deadline=500")
+TIMES = st.sampled_from((0.0, 0.25, 1.0, 7.0, 29.5, 31.0, 60.0, 119.0, 290.0, 3600.0))
+
+
+@example(PLANNING[0], f"{LASTS}=300s", 5, 3600, 535, [0.0, 1.0, 1.0, 1.0, 1.0]).via(
+    "work that went before ends too late"
+)
+@example(PLANNING[1], "deadline=400", 299, 3600, 60, [0.0, 119.0, 119.0]).via("work past its deadline is overdue")
+@settings(max_examples=examples(60))
+@given(
+    policy=st.sampled_from(PLANNING),
+    says=st.sampled_from(SAYS),
+    first=st.sampled_from((5, 240, 299, 7000)),
+    age=st.sampled_from((10, 60, 89, 3600)),
+    whole=st.sampled_from((60, 535, 3000)),
+    times=st.lists(TIMES, min_size=2, max_size=8),
+)
+def test_whatever_time_passes_while_starts_are_planned(
+    policy: Policy, says: str, first: int, age: int, whole: int, times: list[float]
+) -> None:
+    cluster = Changing(ENDING.format(says=says, first=first, age=age, whole=whole))
+    for seconds in times:
+        cluster.now += seconds
+        cluster.run(policy)
+
+
 STEPS = st.tuples(st.sampled_from(CHANGES), st.booleans(), st.sampled_from(("default", "default", *POLICIES)))
 
 
@@ -200,14 +248,21 @@ def test_while_nothing_changes_waiting_jobs_get_the_same_report() -> None:
     assert "z/other" in after.jobs
 
 
+def test_planned_starts_are_planned_again_when_what_is_said_of_them_changes() -> None:
+    cluster = Changing(ENDING.format(says=f"{LASTS}=1h", first=5, age=3600, whole=3000))
+    reports = [cluster.run(PLANNING[0]) for _ in range(120)]
+    assert reports[-1].jobs["x/big"].planned is not None
+    assert len({id(report) for report in reports}) <= 6
+
+
 FOLLOWING = {"nominated", "admitted", "reserving", "phases", "total", "used", "axis", "state"}
 """Fields of a snapshot that change with jobs and nodes, for which ``state`` stands."""
-UNREAD = {"now", "previous", "since", "history", "learnt"}
-"""Fields that policies do not read that are timeless."""
+UNREAD = {"now", "previous", "since", "history"}
+"""Fields that policies do not read whose reports last."""
 
 
 def inputs(snapshot: Snapshot) -> CycleInputs | None:
-    return lasting_inputs(snapshot, timeless=is_timeless(DEFAULT_POLICY, REGISTRY))
+    return lasting_inputs(snapshot, lasting=is_lasting(DEFAULT_POLICY, REGISTRY))
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(Snapshot)])

@@ -16,7 +16,7 @@ from vsched.framework.registry import Action, Registry
 from vsched.framework.reports.closing import close, is_repeatable
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.framework.unchanged import LastCycle, is_same, is_timeless, lasting_inputs
+from vsched.framework.unchanged import LastCycle, is_lasting, is_same, lasting_inputs
 from vsched.model.memo import NO_MEMO, Memo
 from vsched.model.plan import WALL_TIME, CycleReport
 from vsched.model.snapshot import Snapshot
@@ -50,8 +50,8 @@ def _cycle(
     snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None, memo: Memo
 ) -> CycleReport:
     last = memo.take(OWNER, LastCycle)
-    inputs = lasting_inputs(snapshot, timeless=memo.of(OWNER, "timeless", (policy, registry), is_timeless))
-    if last is not None and (inputs is None or not is_same(last.inputs, inputs)):
+    inputs = lasting_inputs(snapshot, lasting=memo.of(OWNER, "lasting", (policy, registry), is_lasting))
+    if last is not None and (inputs is None or snapshot.now >= last.until or not is_same(last.inputs, inputs)):
         last = None
     if last is not None and last.repeatable and not snapshot.changed:
         memo.leave(OWNER, last)
@@ -60,7 +60,8 @@ def _cycle(
     report = close(session, trace, None if last is None else last.report)
     if inputs is not None:
         repeated = msgspec.structs.replace(report, spans=()) if report.spans else report
-        memo.leave(OWNER, LastCycle(inputs, repeated, is_repeatable(session)))
+        until = session.reserved.lasts_until(snapshot.now)
+        memo.leave(OWNER, LastCycle(inputs, repeated, is_repeatable(session), until))
     session.leave()
     session.plugins.release()
     return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from vsched.framework.claims.claims import Claims
 from vsched.framework.combine.pluginset import PluginSet
@@ -45,6 +46,12 @@ class ReservedRoom:
             self.planned = PlannedRoom(nodes, ends_by, limits_of, claims.has_devices, views, plugins.starts_left)
         self.provisioned = ProvisionedRoom(nodes, snapshot.jobs) if has_provisioned_nodes(snapshot) else None
         """The room that is reserved for gangs with ProvisioningRequests; None where there are none."""
+
+    def lasts_until(self, now: float) -> float:
+        """Until when what is planned stays the same, if nothing else changes; infinite where nothing is planned."""
+        if self.planner is None or self.planned is None:
+            return inf
+        return min(self.planner.lasts_until(), self.planned.lasts_until(now))
 
     @property
     def reservers(self) -> Sequence[PlannedRoom | ProvisionedRoom]:

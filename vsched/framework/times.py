@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import floor
 
 SOON_SECONDS = 120.0
 """Ranges that end sooner than this have clock times with seconds."""
@@ -13,6 +14,16 @@ def at_and_in(moment: float, now: float) -> str:
     """``14:05:10 UTC (in 40s)``."""
     left = max(0.0, moment - now)
     return f"{clock(moment, now, left < SOON_SECONDS)} UTC (in {length(left)})"
+
+
+def told_until(moment: float, now: float) -> float:
+    """Until when ``at_and_in`` and ``clock`` say the same of a moment as at ``now``."""
+    left, midnight = moment - now, (now // DAY_SECONDS + 1.0) * DAY_SECONDS
+    if left <= 0.0:
+        return midnight
+    soon = left < SOON_SECONDS
+    unit, least = (1.0, 0.0) if soon else (60.0, SOON_SECONDS)
+    return min(midnight, moment - max(least, (floor(left / unit - 0.5) + 0.5) * unit))
 
 
 def clock(moment: float, now: float, seconds: bool) -> str:

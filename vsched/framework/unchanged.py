@@ -1,4 +1,4 @@
-"""Whether the inputs of a report have changed: if not, the last report is repeated as a whole.
+"""Whether the inputs of a report have changed: if not, the last report is repeated as a whole, as long as it holds.
 
 Records and published maps never change, so that "the same" mostly means the same object.
 """
@@ -9,13 +9,14 @@ from dataclasses import fields
 from operator import attrgetter, is_
 from typing import Any, NamedTuple
 
+from vsched.framework.points.runs import PlannedStarts
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
-_IGNORED = frozenset({"now", "previous", "changed", "since", "history", "learnt"})
-"""Fields of a snapshot that timeless policies do not read, and ``changed``, which the cycle checks."""
+_IGNORED = frozenset({"now", "previous", "changed", "since", "history"})
+"""Fields of a snapshot that lasting policies do not read or say until when, and ``changed``, which the cycle checks."""
 _IN_STATE = frozenset({"nominated", "admitted", "reserving", "asked", "phases", "total", "used", "axis"})
 """Fields that follow from jobs and nodes, so that it is enough to compare ``Snapshot.state``."""
 _EQUAL = ("priority_range", "ignored")
@@ -27,7 +28,7 @@ _equal_fields = attrgetter(*_EQUAL)
 
 
 class CycleInputs(NamedTuple):
-    """The inputs of a cycle whose policy does not read the clock."""
+    """The inputs of a cycle whose policy does not read the clock, or says until when what it read there holds."""
 
     same: tuple[Any, ...]
     """Fields of the snapshot that have to be the same objects."""
@@ -43,18 +44,22 @@ class LastCycle(NamedTuple):
     report: CycleReport
     repeatable: bool
     """Whether the same inputs give a report on the same jobs."""
+    until: float
+    """When time alone may change the report, seconds since the epoch; infinite for never."""
 
 
-def is_timeless(policy: Policy, registry: Registry) -> bool:
-    """Whether neither plugins nor actions read the clock."""
+def is_lasting(policy: Policy, registry: Registry) -> bool:
+    """Whether neither plugins nor actions read the clock, but for planned starts, which say until when they hold."""
     plugins = (registry.plugins[conf.name] for conf in policy.plugins())
-    return all(one.timeless for one in plugins) and all(registry.actions[name].timeless for name in policy.actions)
+    return all(one.timeless or issubclass(one, PlannedStarts) for one in plugins) and all(
+        registry.actions[name].timeless for name in policy.actions
+    )
 
 
-def lasting_inputs(snapshot: Snapshot, *, timeless: bool) -> CycleInputs | None:
+def lasting_inputs(snapshot: Snapshot, *, lasting: bool) -> CycleInputs | None:
     """The inputs of a cycle on this snapshot; None where its decisions may change as time goes by."""
     lasts = (
-        timeless
+        lasting
         and snapshot.state is not None
         and not snapshot.provisioning
         and not snapshot.asked

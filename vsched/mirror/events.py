@@ -20,7 +20,7 @@ class MirrorEvents:
         self.on_calm_change = on_calm_change or on_change
         """Called after changes that no decision follows from, and that are to be told."""
         self.on_member: Handlers[[QueueMember]] = Handlers()
-        """Called with the queue of a job without a PodGroup of Volcano that is new, has changed, or is none any more."""
+        """Called with the queue of a job without a PodGroup of Volcano that is new, has changed, or is gone."""
         self.on_gang: Handlers[[str]] = Handlers()
         """Called with the key of an implicit PodGroup whose pods' owners say something new about it."""
         self.on_regathered: Handlers[[str]] = Handlers()

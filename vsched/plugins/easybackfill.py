@@ -23,6 +23,8 @@ from vsched.model.pods.task import Task
 Trusted = Literal["declared", "learnt", "limit"]
 OVERDUE_SECONDS, OVERDUE_GROWTH = 60.0, 1.25
 """Overdue work is taken to run so long in all, or longer by a power of this factor."""
+HORIZON_SECONDS, A_MOMENT = 60.0, 1e-3
+"""For so long what is known of ends is taken to hold at most, and how long before the end of it that is looked up."""
 ALWAYS = frozenset((Basis.LEAVING, Basis.ASKED, Basis.OVERDUE))
 
 
@@ -60,6 +62,7 @@ class EasyBackfill(Plugin[EasyBackfillArgs], PlannedStarts):
         """Keep the time, and what is known of run times."""
         self._now = context.snapshot.now
         self._learnt = context.snapshot.learnt
+        self._until = inf
         self._bases = ALWAYS | {Basis(name) for name in self.args.trust}
 
     def planned_starts(self) -> int:
@@ -69,25 +72,44 @@ class EasyBackfill(Plugin[EasyBackfillArgs], PlannedStarts):
     def may_plan(self, job: JobView) -> bool:
         """As the arguments say."""
         wanted = self.args.reserve_for
-        return (
-            (not wanted.queues or job.queue in wanted.queues)
-            and (wanted.least_priority is None or job.priority >= wanted.least_priority)
-            and self._now - job.created >= wanted.waited
-        )
+        if wanted.queues and job.queue not in wanted.queues:
+            return False
+        if wanted.least_priority is not None and job.priority < wanted.least_priority:
+            return False
+        if self._now - job.created < wanted.waited:
+            self._until = min(self._until, job.created + wanted.waited)
+            return False
+        return True
 
     def ends_by(self, spec: JobSpec, task: Task, longest: float) -> float:
         """The latest expected end; as declared, whatever declarations were worth: room is kept from the earliest start
         on that may be."""
-        declared, started = task.expected or spec.expected, task.started or self._now
-        found: TimeLeft = left({} if declared else self._learnt, spec, task, self._now, longest)
+        found = self._end_at(spec, task, longest, self._now)
+        if task.node and self._until > self._now:
+            self._until = min(self._until, self._holds_until(spec, task, longest, found))
+        return found
+
+    def lasts_until(self) -> float:
+        """As the ends of work and the times that jobs have waited say."""
+        return self._until
+
+    def _holds_until(self, spec: JobSpec, task: Task, longest: float, end: float) -> float:
+        """Until when a task on a node is taken to end at the same moment, for a minute at most."""
+        at = min(end, self._now + HORIZON_SECONDS) - A_MOMENT
+        return at if task.started and at > self._now and self._end_at(spec, task, longest, at) == end else self._now
+
+    def _end_at(self, spec: JobSpec, task: Task, longest: float, now: float) -> float:
+        """The latest end of a task as it is expected at a time."""
+        declared, started = task.expected or spec.expected, task.started or now
+        found: TimeLeft = left({} if declared else self._learnt, spec, task, now, longest)
         is_declared = found.basis is Basis.DECLARED
-        if found.basis is Basis.OVERDUE or (is_declared and started + declared <= self._now):
-            return later_end(started, self._now)
+        if found.basis is Basis.OVERDUE or (is_declared and started + declared <= now):
+            return later_end(started, now)
         if found.basis in self._bases:
-            return min(self._now + found.most, started + declared) if is_declared else self._now + found.most
+            return min(now + found.most, started + declared) if is_declared else now + found.most
         if self.args.unknown is None:
             return inf
-        return max(self._now, started + self.args.unknown)
+        return max(now, started + self.args.unknown)
 
 
 def later_end(started: float, now: float) -> float:

@@ -21,6 +21,7 @@ from vsched.framework.nodes.reserving import Placements, limit_beside, limit_to
 from vsched.framework.nodes.run_slots import LimitsOnStart, RunSlots, StartsLeft
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
+from vsched.framework.times import told_until
 from vsched.framework.words import nodes as words
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Ints, NodeTable
@@ -59,6 +60,8 @@ class PlannedRoom:
         self._jobs = jobs
         self._on_start = on_start
         self._ends: dict[str, float] = {}
+        self._moving: set[float] = set()
+        """The ends of tasks that do not run yet: they move on with the time of the session."""
         self._turn = 0
         self._turns: dict[str, int] = {}
         """By job: the number of its last turn."""
@@ -69,7 +72,20 @@ class PlannedRoom:
         found = self._ends.get(task.uid)
         if found is None:
             found = self._ends[task.uid] = self._ends_by(task)
+            if not task.started:
+                self._moving.add(found)
         return found
+
+    def lasts_until(self, now: float) -> float:
+        """Until when the planned starts, what they leave and what is said of them stay as they are at ``now``, as long
+        as the ends of running work do."""
+        until = inf
+        for plan in self.planned:
+            if plan.at <= now:
+                return now  # it may start, and does not: each session plans anew for its own time
+            ends = (now + (plan.at - end) for end in self._moving if end <= plan.at)
+            until = min(until, told_until(plan.at, now), *ends)
+        return until
 
     def begin_turn(self, job: JobView) -> None:
         """Note that a job has its turn."""
