@@ -208,18 +208,22 @@ async def test_an_error_in_a_round_is_told_and_slept_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headline", "seconds", "due"),
+    ("headline", "seconds", "changed", "due"),
     [
-        pytest.param("the gang needs 8, 6 fit", 1.0, False, id="nothing has changed"),
-        pytest.param("the gang needs 8, 6 fit", 61.0, True, id="nothing has, for a minute"),
-        pytest.param("the gang needs 8, 5 fit", 1.0, False, id="a number, a moment ago"),
-        pytest.param("the gang needs 8, 5 fit", 6.0, True, id="a number, a while ago"),
-        pytest.param("queue q is Closed", 0.0, True, id="the reason"),
+        pytest.param("the gang needs 8, 6 fit", 1.0, False, False, id="nothing has changed"),
+        pytest.param("the gang needs 8, 6 fit", 61.0, False, False, id="nothing has, for a minute"),
+        pytest.param("the gang needs 8, 6 fit", 61.0, True, True, id="queues have, a minute ago"),
+        pytest.param("the gang needs 8, 6 fit", 3601.0, False, True, id="nothing has, for an hour"),
+        pytest.param("the gang needs 8, 5 fit", 1.0, False, False, id="a number, a moment ago"),
+        pytest.param("the gang needs 8, 5 fit", 6.0, False, True, id="a number, a while ago"),
+        pytest.param("queue q is Closed", 0.0, False, True, id="the reason"),
     ],
 )
-def test_a_job_is_looked_at_again_when_what_helps_may_have_changed(headline: str, seconds: float, due: bool) -> None:
+def test_a_job_is_looked_at_again_when_what_helps_may_have_changed(
+    headline: str, seconds: float, changed: bool, due: bool
+) -> None:
     looked = Looked("the gang needs 8, 6 fit", 100.0)
-    assert looked.is_due(headline, 100.0 + seconds, AdvisorSettings()) is due
+    assert looked.is_due(headline, 100.0 + seconds, 101.0 if changed else 99.0, AdvisorSettings()) is due
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Sessions go first: simulations pause while one is under way, and use a small part of one processor on average. Where
 too many jobs wait, nothing is searched here; ``vsched explain`` still does. Jobs at the front of their queues come
-first. A job is searched again when it waits for something else, or after a while.
+first. A job is searched again when it waits for something else, or after a while if the queues have changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
 from vsched.model.jobs.advice import Advice, about, headline_of
 from vsched.model.jobs.job import Job
-from vsched.model.plan import JobOutcome
+from vsched.model.plan import JobOutcome, QueueOutcome
 from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import with_division
@@ -43,12 +43,13 @@ class Looked(NamedTuple):
     headline: str
     at: float
 
-    def is_due(self, headline: str, now: float, settings: AdvisorSettings) -> bool:
-        """Whether the job is to be searched again, now that it waits for this."""
+    def is_due(self, headline: str, now: float, changed_at: float, settings: AdvisorSettings) -> bool:
+        """Whether the job is to be searched again, now that it waits for this; queues changed at ``changed_at``."""
         if about(headline) != about(self.headline):
             return True
-        again = settings.again_seconds if headline == self.headline else settings.renew_seconds
-        return now >= self.at + again
+        if headline != self.headline:
+            return now >= self.at + settings.renew_seconds
+        return now >= self.at + (settings.again_seconds if changed_at > self.at else settings.settled_seconds)
 
 
 class SearchResult(NamedTuple):
@@ -87,6 +88,9 @@ class Advisor:
         self._advice: dict[str, Advice] = {}
         self._looked: dict[str, Looked] = {}
         """Waiting jobs that have been searched."""
+        self._queues: Mapping[str, QueueOutcome] = {}
+        self._changed_at = monotonic()
+        """When these were seen first."""
         self._ended = False
 
     async def run(self) -> None:
@@ -121,6 +125,8 @@ class Advisor:
         if not self._advice and not self._has_patient(known):
             return 0.0  # a snapshot costs something, and while pods pour in hardly any waits for long
         frozen = with_division(await self._snapshots.look(urgent=False), self._telemetry.findings)
+        if frozen.report.queues != self._queues:
+            self._queues, self._changed_at = frozen.report.queues, monotonic()
         waiting = dict(waiting_jobs(frozen, self._settings))
         self._looked = {key: looked for key, looked in self._looked.items() if key in waiting}
         due = self._due(waiting)
@@ -144,7 +150,7 @@ class Advisor:
             key
             for key, outcome in waiting.items()
             if (looked := self._looked.get(key)) is None
-            or looked.is_due(headline_of(outcome.message), now, self._settings)
+            or looked.is_due(headline_of(outcome.message), now, self._changed_at, self._settings)
         ]
 
     def _search(self, frozen: FrozenSnapshot, due: Sequence[str]) -> Round:

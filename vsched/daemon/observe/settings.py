@@ -27,7 +27,7 @@ class AdvisorSettings(msgspec.Struct, frozen=True):
 
     round_seconds: float = 1.0
     """The least time between the beginnings of two rounds."""
-    part: float = 0.05
+    part: float = 0.02
     """The part of one processor that searches use on average."""
     jobs_per_round: int = 4
     job_seconds: float = 0.25
@@ -41,7 +41,9 @@ class AdvisorSettings(msgspec.Struct, frozen=True):
     incomplete_seconds: float = 10.0
     """The same for gangs with fewer pods than their minimum: most of them are still being made."""
     again_seconds: float = 60.0
-    """A job is searched again after this long."""
+    """A job is searched again after this long, where what queues hold or are owed has changed since."""
+    settled_seconds: float = 3600.0
+    """The same where nothing of that has changed: hardly anything else will be found."""
     renew_seconds: float = 2.0
     """The same where numbers in its reason have changed; until then, nothing is advised."""
     waiting_max: int = 1_000
