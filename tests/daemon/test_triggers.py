@@ -113,6 +113,32 @@ async def test_windows_are_longer_while_changes_stream_in_and_short_again_afterw
     assert await seconds_until_session(trigger) < WINDOW_SECONDS
 
 
+async def test_who_waits_for_each_binding_before_the_next_pod_does_not_wait_for_company_however_quick_it_is() -> None:
+    trigger = Trigger(60.0, STREAM_SECONDS / 10)
+    pause = STREAM_SECONDS / 20
+    waits = []
+    for _ in range(40):
+        asyncio.get_running_loop().call_later(pause, trigger.pull)
+        waits.append(await seconds_until_session(trigger) - pause)
+    assert max(waits) == pytest.approx(STREAM_SECONDS / 10 / LOOKS, abs=1e-5)
+
+
+async def test_pods_that_come_while_sessions_last_are_gathered_also_where_they_are_no_flood() -> None:
+    trigger, sessions, busy_seconds = Trigger(60.0, STREAM_SECONDS / 10), 0, STREAM_SECONDS / 20
+
+    async def create() -> None:
+        for _ in range(100):
+            trigger.pull()
+            await asyncio.sleep(STREAM_SECONDS / 15)
+
+    creating = asyncio.create_task(create())
+    while not creating.done():
+        await trigger.next(busy_seconds)
+        await asyncio.sleep(busy_seconds)
+        sessions += 1
+    assert sessions < 30
+
+
 async def test_a_stream_that_pauses_for_a_usual_window_is_waited_for_no_longer() -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
 

@@ -27,8 +27,9 @@ STREAM_WORTH, STREAM_SECONDS = 10.0, 0.1
 """While changes stream in, a window is at least so many times as long as the last session, up to this bound."""
 CALM_SECONDS = 0.1
 """How long changes wait for a session that are only to be told."""
-STREAM = 20.0
-"""Changes stream in where so many came within about ``LATELY_SECONDS``: a lone pod makes two or three on its way."""
+STREAM, COMPANY = 8.0, 3
+"""Changes stream in where so many came within about ``LATELY_SECONDS``, and so many since the session before the last:
+who waits for each binding before the next pod makes two changes in that time, however quick it is."""
 LATELY_SECONDS = 0.1
 
 
@@ -53,6 +54,8 @@ class Trigger:
         """The pulls that the level knows of, and when it was counted."""
         self._level = 0.0
         """How many pulls there were lately; each counts less the longer it is ago."""
+        self._decided = (0, 0)
+        """The pulls before the session before the last one, and before the last one."""
         self._later: asyncio.TimerHandle | None = None
         """Pulls, where nothing else has before."""
 
@@ -87,12 +90,13 @@ class Trigger:
         except TimeoutError:
             reason = Reason.TIMER
         else:
-            streams = self._count() >= STREAM
+            streams = self._count() >= STREAM and self._pulls - self._decided[0] >= COMPANY
             if streams or _now() < rested_at:
                 await self._gather(busy_seconds, streams=streams)
             else:
                 self._widening = 1.0
         self._count()
+        self._decided = self._decided[1], self._pulls
         self._pulled.clear()
         if self._later is not None:
             self._later.cancel()
