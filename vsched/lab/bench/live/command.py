@@ -21,6 +21,7 @@ Examples:
   vsched bench-live --nodes 100 --pods 1000 --waiting 1000 --posts 1000 --server-ms 1.25
   vsched bench-live --nodes 100 --pods 1000 --against HEAD~20 --rounds 3 --json
   vsched bench-live --nodes 100 --pods 1000 --profile daemon.txt
+  vsched bench-live --nodes 100 --pods 1000 --gang 1 --server-ms 1.25
   vsched bench-live --nodes 50 --pods 400 --claims devices
   vsched bench-live --no-tls --small
 
@@ -47,7 +48,12 @@ With --against: "figures" has the medians, "times" is today by the revision,
 @click.command("bench-live", epilog=EPILOG, context_settings={"show_default": True})
 @click.option("--nodes", type=click.IntRange(1, 5_000), default=200)
 @click.option("--pods", type=click.IntRange(1, 100_000), default=2_000, help="Pods to create and have placed.")
-@click.option("--gang", type=click.IntRange(1, 1_000), default=20, help="Pods in a gang.")
+@click.option(
+    "--gang",
+    type=click.IntRange(1, 1_000),
+    default=20,
+    help="Pods in a gang; 1 for single pods.",
+)
 @click.option(
     "--waiting",
     type=click.IntRange(0, 100_000),

@@ -135,8 +135,15 @@ class LiveBench:
 
     async def _create_all(self, prefix: str, pods: int) -> None:
         async with asyncio.TaskGroup() as group:
-            for objects in self._gangs(prefix, pods):
+            for objects in self._singles(prefix, pods) if self._settings.gang == 1 else self._gangs(prefix, pods):
                 group.create_task(submit(self._sender, self._outcomes, as_gang(objects, QUEUE, 1), objects))
+
+    def _singles(self, prefix: str, pods: int) -> list[list[Obj]]:
+        request = dict(SHAPES[0])
+        return [
+            self._dressed([single_pod(f"{prefix}-{number}", NAMESPACE, QUEUE, request, FOREVER_SECONDS)])
+            for number in range(pods)
+        ]
 
     def _gangs(self, prefix: str, pods: int) -> list[list[Obj]]:
         size, request = self._settings.gang, dict(SHAPES[0])

@@ -19,7 +19,7 @@ class LiveSettings(msgspec.Struct, frozen=True, kw_only=True):
     pods: int = 2_000
     """Pods of the burst, which are placed while they are created."""
     gang: int = 20
-    """Pods in a gang."""
+    """Pods in a gang; 1 for a burst of single pods, without a PodGroup."""
     waiting: int = 0
     """Pods that are all there before their PodGroups are created."""
     singles: int = 100
