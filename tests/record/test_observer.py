@@ -118,3 +118,11 @@ def test_all_that_is_there_can_be_said_again() -> None:
     again = [*watched.observer.again()]
     assert [type(line) for line in again] == [type(line) for line in first]
     assert again[1:-1] == first[1:-1]
+
+
+def test_a_pod_of_whole_cores_has_no_rules_for_its_node_and_one_with_a_selector_has() -> None:
+    amounts = {"cpu": "2", "memory": "1Gi"}
+    whole = {"spec": {"containers": [{"name": "main", "resources": {"requests": amounts, "limits": amounts}}]}}
+    chosen = {"spec": {"nodeSelector": {"disk": "fast"}}}
+    watched = Watched(NODE, QUEUE, group(), pod("whole", **whole), pod("chosen", **chosen))
+    assert sorted(line.ruled for line in watched.look() if isinstance(line, PodThere)) == [False, True]

@@ -259,5 +259,5 @@ def _is_ruled(shape: Shape) -> bool:
         or shape.spread
         or shape.ports
         or shape.devices
-        or shape.zones
+        or (shape.zones is not None and shape.zones.policy)
     )
