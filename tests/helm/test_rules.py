@@ -17,6 +17,7 @@ from tests.support.charts import CHART, Obj, objects_of, one
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
+from vsched.web.metrics.help_texts import MEANINGS
 
 PROMTOOL = shutil.which("promtool") or ""
 needs_promtool = pytest.mark.skipif(
@@ -61,6 +62,7 @@ FIRES: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
     "VschedLeaderChanges": ({f"vsched_leader_transitions_total{{{SERIES}}}": "0+1x60"}, "25m", {}),
     "VschedPolicyRefused": ({f'vsched_policy_reloads_total{{{SERIES},result="failure"}}': "0x5 1x20"}, "8m", {}),
     "VschedRolloutTakenBack": ({f'vsched_rollout_taken_back{{{SERIES},name=""}}': "0x5 1x20"}, "5m", {}),
+    "VschedShadowLogFull": ({f"vsched_shadow_lost_findings_total{{{SERIES}}}": "0x5 3x40"}, "5m", {}),
     "VschedMirrorOld": ({f"vsched_mirror_age_seconds{{{SERIES}}}": "300x40"}, "10m", {}),
     "VschedUselessEvictions": (
         {f'vsched_useless_evictions_total{{{SERIES},action="reclaim"}}': "0x5 1x40"},
@@ -217,6 +219,9 @@ async def test_every_metric_that_is_asked_for_exists() -> None:
     families = {found.group(1) for found in re.finditer(r"^# TYPE (\S+) ", text, re.MULTILINE)}
     assert len(families) > 40
     asked = {name for _, text in expressions() for name in METRIC.findall(text)} - FROM_ELSEWHERE
+    of_shadows = {name for name in asked if name.startswith("vsched_shadow_")}
+    assert of_shadows <= MEANINGS.keys()
+    asked -= of_shadows
     assert len(asked) > 25
     missing = asked - families
     assert {name for name in missing if re.sub(r"_(bucket|sum|count)$", "", name) not in families} == set()
