@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vsched.cli.check import words as checks
 from vsched.cli.explain import words as explain
 from vsched.cli.job import words as jobs
 from vsched.cli.queue import words as queues
@@ -9,6 +10,11 @@ from vsched.cli.replay import words as replay
 from vsched.cli.rollout import words as rollouts
 
 SENTENCES = [
+    # cli/check/words
+    (checks.candidate("new.conf"), "candidate new.conf:"),
+    (checks.limit("wait p95", "<= 30s"), "  limit: wait p95 <= 30s"),
+    (checks.rollout("new.conf", take_back=True), "rollout of new.conf, taken back where a limit is broken:"),
+    (checks.step(2, "the candidate is in force for 24h"), "  step 2: the candidate is in force for 24h"),
     # cli/explain/words
     (explain.FILE_DOES_NOT_CHANGE, "--watch and --from: a file does not change"),
     (explain.IS_KNOWN_HERE, "is known here"),

@@ -21,12 +21,17 @@ SENTENCES = [
     (rollout.steps_expected(20, "nothing"), "expected a list of 1 to 20 steps, got nothing"),
     (rollout.EVICTIONS_PER_HOUR, "evictions per hour"),
     (rollout.EVICTIONS_IN_VAIN, "evictions in vain"),
+    (
+        rollout.one_policy_beside("c", "a, b"),
+        "expected one key with a policy beside rollout and its candidate c, got a, b",
+    ),
     (rollout.without_length("for"), "a step without its length (expected for)"),
     # settings/words/policy
     (policy.cannot_be_read("policy.yaml", "it is gone"), "policy.yaml: cannot be read: it is gone"),
     (policy.too_large("policy.yaml", 512), "policy.yaml: too large for a policy: more than 512 KiB"),
     (policy.mapping_expected("a list"), "expected a mapping with actions and tiers at the top, got a list"),
     (policy.another_kind("Pod"), "a Kubernetes Pod; expected a policy, or a ConfigMap with one"),
+    (policy.key_expected("c", "none"), "expected the key c in this ConfigMap, got none"),
     (policy.one_key_expected("none"), "expected exactly one key with a policy in this ConfigMap, got none"),
     (policy.these("a.yaml, b.yaml"), "these: a.yaml, b.yaml"),
     (policy.ACTIONS_EXPECTED, 'a comma separated text such as "enqueue, allocate, backfill"'),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.settings.load import default_settings, load_bytes, load_file, load_text
+from vsched.settings.load import default_settings, load_file, load_text
 from vsched.settings.settings import Settings
 
-__all__ = ["Settings", "default_settings", "load_bytes", "load_file", "load_text"]
+__all__ = ["Settings", "default_settings", "load_file", "load_text"]

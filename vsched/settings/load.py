@@ -34,32 +34,41 @@ _KEYS = ("actions", "tiers", "configurations", "metrics", "schedulePeriod", "aut
 _PERIOD = kinds.type_info(Annotated[float, msgspec.Meta(gt=0, le=3600, extra={"duration": True})])
 
 
-def load_text(text: str, where: str, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING) -> Settings:
-    """Parse the text of a policy; raises BadPolicy with one line for every problem."""
-    return _load(text, where, registry, sha256(text.encode()).hexdigest(), generation, reach)
+def load_text(
+    text: str, where: str, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING, key: str = ""
+) -> Settings:
+    """Parse the text of a policy, or of a ConfigMap that has one at this key, or just one.
+
+    Raises BadPolicy with one line for every problem.
+    """
+    return _load(text, where, registry, sha256(text.encode()).hexdigest(), generation, reach, key)
 
 
 def load_file(path: str | Path, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING) -> Settings:
     """The settings of a file; raises BadPolicy, also if the file cannot be read."""
     where = str(path)
+    raw = read_file(where)
+    return _load(text_of(raw, where), where, registry, sha256(raw).hexdigest(), generation, reach)
+
+
+def read_file(where: str) -> bytes:
+    """What a file holds, as far as it may be a policy; raises BadPolicy."""
     try:
-        with Path(path).open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
+        with Path(where).open("rb") as file:
+            return file.read(MOST_BYTES + 1)
     except OSError as error:
         raise BadPolicy([words.cannot_be_read(where, error.strerror or error)]) from error
-    return load_bytes(raw, where, registry, generation=generation, reach=reach)
 
 
-def load_bytes(raw: bytes, where: str, registry: Registry, *, generation: int = 1, reach: Reach = ANYTHING) -> Settings:
-    """The settings of what a file or a pipe held."""
+def text_of(raw: bytes, where: str) -> str:
+    """The text that a file or a pipe held; raises BadPolicy."""
     if len(raw) > MOST_BYTES:
         raise BadPolicy([words.too_large(where, MOST_BYTES // 1024)])
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise BadPolicy([f"{where}:{line}: not UTF-8: byte 0x{raw[error.start]:02x}"]) from error
-    return _load(text, where, registry, sha256(raw).hexdigest(), generation, reach)
 
 
 def default_text() -> str:
@@ -92,9 +101,11 @@ def examine(text: str, where: str, registry: Registry) -> Examined:
     return Examined(found, problems.warnings(), problems.no_effect())
 
 
-def _load(text: str, where: str, registry: Registry, digest: str, generation: int, reach: Reach) -> Settings:
+def _load(
+    text: str, where: str, registry: Registry, digest: str, generation: int, reach: Reach, key: str = ""
+) -> Settings:
     problems = Problems(where)
-    policy, metrics, period_seconds = _read(text, registry, reach, problems)
+    policy, metrics, period_seconds = _read(text, registry, reach, problems, key)
     problems.raise_if_any()
     return Settings(
         policy=policy,
@@ -109,10 +120,10 @@ def _load(text: str, where: str, registry: Registry, digest: str, generation: in
 
 
 def _read(
-    text: str, registry: Registry, reach: Reach, problems: Problems
+    text: str, registry: Registry, reach: Reach, problems: Problems, key: str = ""
 ) -> tuple[Policy, MetricsSource | None, float | None]:
     """The parts of a policy; what is wrong is among the problems. Raises BadPolicy where there is no policy at all."""
-    root = _policy_mapping(text, problems)
+    root = _policy_mapping(text, problems, key)
     for entry in root.entries:
         if entry.key not in _KEYS:
             problems.add(entry.line, entry.key, f"unknown key{did_you_mean(entry.key, _KEYS)}")
@@ -138,11 +149,11 @@ def _read_period(entry: MappingEntry | None, problems: Problems) -> float | None
     return value if isinstance(value, float) else None
 
 
-def _policy_mapping(text: str, problems: Problems) -> Keyed:
+def _policy_mapping(text: str, problems: Problems, key: str) -> Keyed:
     """The top of the policy, out of its ConfigMap if it is in one; raises where there is none."""
     root = parse(text, problems)
     if isinstance(root, Keyed) and is_manifest(root):
-        embedded = embedded_policy(root, problems)
+        embedded = embedded_policy(root, problems, key)
         root = parse(embedded.text, problems, embedded.line_of) if embedded else None
     if root is None:
         raise problems.error()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import inspect as kinds
 
 from vsched.model.amounts.durations import parse_duration
+from vsched.settings.manifest import data_of, embedded, is_manifest
 from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.scalars import INVALID, boolean, read_scalar
 from vsched.settings.reading.tree import Keyed, Listed, MappingEntry, Node, Scalar, got, parse
@@ -102,10 +104,40 @@ class RolloutSpec(msgspec.Struct, frozen=True):
         return any(limit.of_baseline for limit in self.limits)
 
 
-def read_rollout(text: str, where: str) -> RolloutSpec:
-    """The rollout that a text asks for; raises BadPolicy with one line for every problem."""
+class RolloutMap(NamedTuple):
+    """A ConfigMap with a policy and its rollout."""
+
+    own: str
+    """The key of the policy that is in force without the rollout."""
+    spec: RolloutSpec
+
+
+def rollout_map(text: str, where: str) -> RolloutMap | None:
+    """What a manifest says of a rollout; None where it is no ConfigMap with one. Raises BadPolicy."""
     problems = Problems(where)
-    root = parse(text, problems, what=words.WHAT, holds=words.HOLDS)
+    root = parse(text, problems)
+    if not isinstance(root, Keyed) or not is_manifest(root):
+        return None
+    entries = {entry.key: entry for entry in data_of(root)}
+    entry = entries.pop(KEY, None)
+    if entry is None or not isinstance(entry.value, Scalar):
+        return None
+    found = embedded(entry.value)
+    spec = read_rollout(found.text, where, found.line_of)
+    entries.pop(spec.candidate, None)
+    if len(entries) != 1:
+        problems.add(entry.line, "data", words.one_policy_beside(spec.candidate, ", ".join(entries) or "none"))
+        raise problems.error()
+    return RolloutMap(*entries, spec)
+
+
+def read_rollout(text: str, where: str, line_of: Callable[[int], int] = lambda line: line) -> RolloutSpec:
+    """The rollout that a text asks for; raises BadPolicy with one line for every problem.
+
+    ``line_of`` maps a line of it to the line that people see.
+    """
+    problems = Problems(where)
+    root = parse(text, problems, line_of, what=words.WHAT, holds=words.HOLDS)
     if root is None:
         raise problems.error()
     if not isinstance(root, Keyed):

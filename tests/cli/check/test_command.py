@@ -12,6 +12,8 @@ import yaml
 from click.testing import CliRunner
 
 from vsched.cli import cli
+from vsched.cli.check import words
+from vsched.settings.words import rollout as rollout_words
 
 GOOD = """
 actions: "enqueue, allocate"
@@ -69,3 +71,37 @@ def test_what_has_no_effect_is_said_with_its_place(tmp_path: Path) -> None:
 
     assert (text.exit_code, text.stdout.splitlines()[-1]) == (0, said)
     assert json.loads(data.stdout)["noEffect"] == [said]
+
+
+ROLLOUT = Path(__file__).parents[3] / "config/samples/live/rollout.yaml"
+
+
+def test_a_configmap_with_a_rollout_is_checked_as_a_whole() -> None:
+    shown = CliRunner().invoke(cli, ["check", str(ROLLOUT)])
+    assert shown.exit_code == 0, shown.output
+    assert words.rollout("candidate.conf", take_back=True) in shown.stdout.splitlines()
+    assert words.limit("evictions in vain", "<= 0") in shown.stdout.splitlines()
+    own, _, candidate = shown.stdout.partition(words.candidate("candidate.conf"))
+    assert ("nodeorder" in own, "binpack" in own) == (True, False)
+    assert ("nodeorder" in candidate, "binpack" in candidate) == (False, True)
+    data = json.loads(CliRunner().invoke(cli, ["check", str(ROLLOUT), "-o", "json"]).stdout)
+    assert len(data["rollout"]["steps"]) == 3
+    assert data["candidate"]["actions"] == data["actions"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("name: binpack", "name: binpak", "28: tiers[1].plugins[2].name: "),
+        ("name: nodeorder", "name: nodorder", "17: tiers[1].plugins[2].name: "),
+        ("- all: 24h", "- al: 24h", "36: steps[2]: "),
+        ("candidate: candidate.conf", "candidate: other", "29: data: " + rollout_words.one_policy_beside(
+            "other", "volcano-scheduler.conf, candidate.conf")),
+    ],
+    ids=["the candidate", "the policy", "a step", "a candidate that is not there"],
+)  # fmt: skip
+def test_what_is_wrong_in_a_configmap_has_its_line_there(tmp_path: Path, right: str, wrong: str, says: str) -> None:
+    path = tmp_path / "map.yaml"
+    path.write_text(ROLLOUT.read_text(encoding="utf-8").replace(right, wrong), encoding="utf-8")
+    refused = CliRunner().invoke(cli, ["check", str(path)])
+    assert f"{path}:{says}" in str(refused.exception)

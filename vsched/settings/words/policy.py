@@ -21,6 +21,10 @@ def another_kind(kind: str) -> str:
     return f"a Kubernetes {kind}; expected a policy, or a ConfigMap with one"
 
 
+def key_expected(key: str, got: str) -> str:
+    return f"expected the key {key} in this ConfigMap, got {got}"
+
+
 def one_key_expected(got: str) -> str:
     return f"expected exactly one key with a policy in this ConfigMap, got {got}"
 

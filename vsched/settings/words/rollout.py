@@ -29,6 +29,10 @@ def steps_expected(most: int, got: str) -> str:
     return f"expected a list of 1 to {most} steps, got {got}"
 
 
+def one_policy_beside(candidate: str, got: str) -> str:
+    return f"expected one key with a policy beside rollout and its candidate {candidate}, got {got}"
+
+
 def without_length(key: str) -> str:
     return f"a step without its length (expected {key})"
 
