@@ -15,6 +15,7 @@ import click
 from click.testing import CliRunner
 
 from tests.guide.conftest import Guided
+from tests.support.pages import Block, page
 from vsched.cli import cli, main
 
 KUBECONFIG = "vsched.kubeconfig"
@@ -50,6 +51,13 @@ def commands(text: str) -> Iterator[Command]:
                 found, piped = [], word == "|"
             else:
                 found.append(word)
+
+
+def story() -> list[Block]:
+    """The blocks of the chapter from a recording to a promoted policy, which follow from one another."""
+    told = page("config/migration/README.md")
+    end = told.path.read_text(encoding="utf-8").splitlines().index("## From Volcano") + 1
+    return [block for block in told.blocks if block.line < end]
 
 
 def _command(words: list[str], piped: bool) -> Command:

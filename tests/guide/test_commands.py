@@ -14,7 +14,7 @@ import yaml
 
 from tests.guide.conftest import Guided
 from tests.guide.examples import FILES
-from tests.guide.shell import Command, command_of, commands, every_command, parse, run
+from tests.guide.shell import Command, command_of, commands, every_command, parse, run, story
 from tests.support.kubectl import KUBECTL
 from tests.support.pages import TOP, Block, Page, blocks, page, pages, rows, words_in
 from tests.support.waiting import until_now
@@ -96,7 +96,7 @@ def test_commands_are_understood(block: Block, guided: Guided) -> None:
                 assert program in ELSEWHERE, command
 
 
-@here(SHELL)
+@here([block for block in SHELL if block not in story()])  # which is run as a whole
 def test_commands_that_end_soon_end_well(block: Block, guided: Guided) -> None:
     printed = b""
     for command in commands(block.text):

@@ -17,8 +17,9 @@ _FILE = re.compile(r"[\w./*-]+\.(?:py|yaml|json|md|js|conf|csv|gz|toml)")
 OF_OTHERS = {
     *("comparison.json", "big.json.gz", "openb_node_list_all_node.csv", "openb_pod_list_default.csv"),
     *("generator.yaml", "rangespec.yaml", "performance-config.yaml", "device-config.yaml"),
+    *("vsched/vsched-policy", "vsched/vsched-policy/volcano-scheduler.conf"),
 }
-"""Files that commands write, and files that sentences only speak of."""
+"""Files that commands write, files that sentences only speak of, and a ConfigMap with a key of it."""
 
 
 @EACH

@@ -103,13 +103,28 @@ def command(
         return
     if out is None:
         raise click.UsageError(words.NO_FOLDER)
-    from vsched.daemon.recording import RecordSettings
     from vsched.daemon.system.tuning import tuned
     from vsched.kube.auth.config import load_connection
     from vsched.together import run_fast
 
     configure("warning", LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
-    settings = RecordSettings(
+    settings = settings_of(out, schedulers, anonymous, keep, user_key, workloads_file)
+    with tuned():
+        run_fast(_record(settings, load_connection(*cluster)))
+
+
+def settings_of(
+    out: Path,
+    schedulers: tuple[str, ...],
+    anonymous: bool,
+    keep: int,
+    user_key: str | None,
+    workloads_file: Path | None,
+) -> RecordSettings:
+    """What is to be recorded, for parsed flags."""
+    from vsched.daemon.recording import RecordSettings
+
+    return RecordSettings(
         folder=out,
         most_bytes=keep,
         schedulers=schedulers or SCHEDULERS,
@@ -117,8 +132,6 @@ def command(
         workloads_file=workloads_file,
         **({} if user_key is None else {"user_key": user_key}),
     )
-    with tuned():
-        run_fast(_record(settings, load_connection(*cluster)))
 
 
 async def _record(settings: RecordSettings, connection: Connection) -> None:
