@@ -128,7 +128,7 @@ def rollout_map(text: str, where: str) -> RolloutMap | None:
     if len(entries) != 1:
         problems.add(entry.line, "data", words.one_policy_beside(spec.candidate, ", ".join(entries) or "none"))
         raise problems.error()
-    return RolloutMap(*entries, spec)
+    return RolloutMap(next(iter(entries)), spec)
 
 
 def read_rollout(text: str, where: str, line_of: Callable[[int], int] = lambda line: line) -> RolloutSpec:
