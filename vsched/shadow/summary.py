@@ -35,6 +35,8 @@ GAP_SECONDS = 1.0
 OPEN_MAX = 20_000
 QUEUES_MAX = 500
 RESOURCES_MAX = 100
+DAYS_MAX = 400
+DAY_SECONDS = 86_400.0
 
 
 class WaitingShown(msgspec.Struct, frozen=True):
@@ -78,6 +80,18 @@ class QueueOverTime(msgspec.Struct, frozen=True):
     """How long it asked for more of something of which it held less than it deserves."""
 
 
+class ShadowDay(msgspec.Struct):
+    """What was found on one day, UTC."""
+
+    begin: float
+    later: int = 0
+    later_seconds: float = 0.0
+    waits_here: int = 0
+    would_evict_pods: int = 0
+    in_vain: int = 0
+    partials: int = 0
+
+
 class Comparing(msgspec.Struct, frozen=True):
     """The findings of a shadow so far."""
 
@@ -104,6 +118,8 @@ class Comparing(msgspec.Struct, frozen=True):
     idle: dict[str, float]
     """Node-seconds by resource."""
     queues: tuple[QueueOverTime, ...]
+    days: tuple[ShadowDay, ...] = ()
+    """The last ones; those on which nothing was found and nothing was seen are not among them."""
     limits: tuple[str, ...] = LIMITS
 
 
@@ -143,6 +159,8 @@ class Summary:
         self.queues: dict[str, QueueShare] = {}
         self.since = self.until = 0.0
         self.gaps, self.gap_seconds = 0, 0.0
+        self._days: dict[float, ShadowDay] = {}
+        """By when they begin."""
         self._seen_until = 0.0
         """The end of the last interval."""
         self._began = ShadowBegan(0.0)
@@ -161,34 +179,50 @@ class Summary:
     def add(self, found: Finding) -> None:
         """Add what was found next."""
         self.since = self.since or (found.since if isinstance(found, Interval) else found.at)
+        day = self._day(found.at)
         match found:
             case ShadowBegan() | WouldStart() | StoppedWaiting():
                 self.follow(found)
             case Started():
                 self.follow(found)
-                self._start(found)
+                self._start(found, day)
             case WouldEvict():
                 self.would_evict_pods += found.pods
+                day.would_evict_pods += found.pods
                 self._would_evict.add(found.at, found)
             case Evicted():
                 self.evictions += 1
                 if found.in_vain:
                     self.in_vain += 1
+                    day.in_vain += 1
                     self._in_vain.add(found.at, found)
             case Partial():
                 self.partials += 1
+                day.partials += 1
                 self.partial_seconds += found.at - found.since
                 self._partial.add(found.at - found.since, found)
             case Interval():
                 self._pass(found)
         self.until = max(self.until, found.at)
 
-    def _start(self, found: Started) -> None:
+    def _day(self, at: float) -> ShadowDay:
+        begin = at // DAY_SECONDS * DAY_SECONDS
+        day = self._days.get(begin)
+        if day is None:
+            day = self._days[begin] = ShadowDay(begin)
+            if len(self._days) > DAYS_MAX:
+                del self._days[min(self._days)]
+        return day
+
+    def _start(self, found: Started, day: ShadowDay) -> None:
         self.starts[found.verdict] += 1
         if found.verdict == "later":
+            day.later += 1
+            day.later_seconds += found.later_seconds
             self.later_seconds += found.later_seconds
             self._later.add(found.later_seconds, found)
         elif found.verdict == "waits-here":
+            day.waits_here += 1
             self._waits_here.add(found.at, found)
 
     def _pass(self, found: Interval) -> None:
@@ -247,6 +281,7 @@ class Summary:
                 )
                 for name, one in sorted(queues.items())
             ),
+            days=tuple(msgspec.structs.replace(day) for _, day in sorted(self._days.items())),
         )
 
 

@@ -114,6 +114,22 @@ def test_a_page_has_plots_and_tables_and_asks_for_nothing(folder: Path, tmp_path
     assert "team/worse" in text
 
 
+def test_after_some_days_sums_have_intervals_of_resampled_days(tmp_path: Path) -> None:
+    log = FindingLog(tmp_path, 1_000_000)
+    for day in range(6):  # on every other day a gang starts a minute later
+        at = AT - 86_400.0 * (6 - day)
+        log.append([Interval(at, at - 60.0), *([Started(at, f"team/{day}", "q", 1, at, at - 60.0)] if day % 2 else [])])
+    log.close()
+    sums = json.loads(run("--log", str(tmp_path), "--json").output)["over_days"]
+    assert sums["later"]["value"] == 3.0
+    assert 0.0 <= sums["later"]["low"] < 3.0 < sums["later"]["high"] <= 6.0
+    assert sums["later_seconds"] == {name: 60.0 * value for name, value in sums["later"].items()}
+    assert sums["in_vain"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+    lines = [" ".join(line.split()) for line in run("--log", str(tmp_path)).output.splitlines()]
+    assert f"{words.OVER_DAYS} {words.resampled(6)}" in lines
+    assert [line for line in lines if line.startswith(f"{words.FIGURES['later_seconds']} 3m ")]
+
+
 def test_a_plot_is_drawn_to_scale() -> None:
     bars = [Bar(f"<{number}>", float(number), str(number)) for number in range(BARS_MAX + 5)]
     drawn = plot("t", bars, mark=1.0)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lab.tune.periods import periods
-from vsched.lab.tune.judging import GainEstimate, GainVerdict, draws, gain, keeps_limits, needed, pareto, verdict
+from vsched.lab.tune.judging import GainEstimate, GainVerdict, gain, keeps_limits, needed, pareto, verdict
 from vsched.lab.tune.objective import objective_of
 from vsched.lab.tune.rewrite import TextChange
 
@@ -88,9 +87,3 @@ def test_a_change_stays_where_a_limit_breaks_without_it() -> None:
         return [1.0 if first in some else None for some in several]
 
     assert needed((first, second), gain_with, bound=0.5) == (first,)
-
-
-def test_resamples_draw_as_many_periods_as_there_are() -> None:
-    found = draws(9, seed=3)
-    assert (found.sum(axis=1) == 9).all()
-    assert np.array_equal(found, draws(9, seed=3))

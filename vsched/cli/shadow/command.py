@@ -56,8 +56,7 @@ def report(
     "There" is the scheduler in charge, "here" the candidate. Each decision here is made from the state that the
     scheduler in charge has made; the report ends with what it cannot know.
     """
-    from msgspec import to_builtins
-
+    from vsched.cli.shadow.days import document
     from vsched.cli.shadow.source import ask_shadow, read_log
     from vsched.cli.shadow.view import report_page
 
@@ -71,4 +70,4 @@ def report(
         say(words.written(str(html)), err=True)
         return
     shown = output._replace(output="json") if as_json else output
-    shown.show(lambda: to_builtins(found), lambda look: report_page(found, look))
+    shown.show(lambda: document(found), lambda look: report_page(found, look))

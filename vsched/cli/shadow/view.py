@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.shadow import words
+from vsched.cli.shadow.days import sums_over_days
 from vsched.cli.show.amounts import facts
 from vsched.cli.show.columns import columned, named, sentence
 from vsched.cli.show.drawing import Look
@@ -49,7 +50,7 @@ def report_page(found: Comparing, look: Look) -> RenderableType:
     return Group(*parts)
 
 
-NUMBERS = ("pods", "minimum", "waits", "later", "held", "node-seconds", "share", "short", "seen")
+NUMBERS = ("pods", "minimum", "waits", "later", "held", "node-seconds", "share", "short", "seen", "sum", "low", "high")
 
 
 def heading(found: Comparing) -> Iterator[str]:
@@ -116,6 +117,19 @@ def tables(found: Comparing) -> Iterator[tuple[str, str, Sequence[str], Rows]]:
         ("queue", "share", "short", "seen"),
         [(one.queue, f"{one.share:.0%}", lasting(one.short_seconds), lasting(one.seconds)) for one in found.queues],
     )
+
+    days = sums_over_days(found)
+    if days:
+        yield (
+            words.OVER_DAYS,
+            words.resampled(len(found.days)),
+            ("figure", "sum", "low", "high"),
+            [(words.FIGURES[name], *(_shown(name, value) for value in sums)) for name, sums in days.items()],
+        )
+
+
+def _shown(figure: str, value: float) -> str:
+    return lasting(value) if figure.endswith("_seconds") else f"{value:,.0f}"
 
 
 def moment(at: float) -> str:

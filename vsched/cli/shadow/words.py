@@ -16,6 +16,7 @@ IN_VAIN = "Evictions there in vain"
 PARTIAL = "Gangs that held nodes there without their minimum"
 IDLE = "Nodes idle there that had work here"
 QUEUES = "Queues: share of what they deserve by the candidate policy"
+OVER_DAYS = "How sure these sums are"
 LIMITS = "What this cannot know"
 
 # -- starts ------------------------------------------------------------------------------------------------------------
@@ -24,6 +25,17 @@ START_LATER = "later than here"
 START_ALIKE = "as soon as here"
 START_WAITS_HERE = "there, and would wait here"
 START_UNSEEN = "not compared: not seen waiting as it started"
+
+# -- figures over days -------------------------------------------------------------------------------------------------
+
+FIGURES = {
+    "later": "starts later than here",
+    "later_seconds": "how much later, together",
+    "waits_here": "starts of gangs that would wait here",
+    "would_evict_pods": "pods evicted here",
+    "in_vain": "evictions in vain",
+    "partials": "gangs held without their minimum",
+}
 
 # -- lines -------------------------------------------------------------------------------------------------------------
 
@@ -68,3 +80,7 @@ def gangs_together(gangs: int, lasts: str) -> str:
 
 def written(path: str) -> str:
     return f"wrote {path}"
+
+
+def resampled(days: int) -> str:
+    return f"95 in 100 resamples of {days} days are between low and high"

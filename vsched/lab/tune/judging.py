@@ -9,16 +9,12 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-import numpy as np
-
+from vsched.kernels.resampling import interval
 from vsched.lab.trace.measures import Floats
 from vsched.lab.trace.periods import Periods
 from vsched.lab.tune.objective import Objective
 from vsched.lab.tune.rewrite import TextChange
 
-RESAMPLES = 1000
-OUTER = (2.5, 97.5)
-"""The percentiles that an interval is between."""
 SHRINKS = 0.5
 """Less of the gain than this is left where nothing was tuned: most of it was overfitting."""
 
@@ -67,18 +63,9 @@ def keeps_limits(objective: Objective, found: Periods) -> bool:
     return all(excess <= 0 for excess in excesses(objective, found))
 
 
-def draws(periods: int, seed: int) -> Floats:
-    """How often each period is drawn, a row for each resample."""
-    generator = np.random.default_rng(seed)
-    found: Floats = generator.multinomial(periods, np.full(periods, 1 / periods), RESAMPLES).astype(float)
-    return found
-
-
 def estimated(measure: Callable[[Floats], float], found: Periods, seed: int) -> GainEstimate:
     """A number that follows from how often each period counts, with its interval from resampled periods."""
-    values = [measure(times) for times in draws(len(found.seconds), seed)]
-    low, high = np.percentile(values, OUTER)
-    return GainEstimate(measure(found.once), float(low), float(high))
+    return GainEstimate(measure(found.once), *interval(measure, len(found.seconds), seed))
 
 
 def gain(objective: Objective, before: Periods, after: Periods, seed: int) -> GainEstimate:
