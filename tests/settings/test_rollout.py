@@ -44,6 +44,13 @@ def test_everything_that_may_be_said_is_read() -> None:
     assert read_rollout(GOOD, "here") == RolloutSpec("candidate.conf", steps, limits, False, 1800.0)
 
 
+def test_a_limit_may_be_what_the_shadow_step_predicts() -> None:
+    found = read_rollout(GOOD.replace('"<= 20"', '"<= 150 % of predicted"'), "here")
+    assert found.limits[0] == Limit(Measure.EVICTIONS, 1.5, of_predicted=True)
+    shadow, *others = found.steps
+    assert [found.limits[0].holds_in(step) for step in (shadow, *others)] == [False, True, True]
+
+
 def test_what_is_left_out_has_defaults() -> None:
     found = read_rollout('candidate: c\nsteps:\n- all: 1h\nlimits:\n  session p99: "<= 1s"\n', "here")
     assert (found.take_back, found.baseline_seconds, found.refers_to_baseline) == (True, 3600.0, False)
@@ -86,6 +93,15 @@ def test_hours_of_a_window(hours: str, at: int, covers: bool) -> None:
         pytest.param('"<= 200ms"', '"<= 200"', "here:13: limits.session p99: expected " + words.SPAN, id="no unit"),
         pytest.param('"<= 20"', '"< 20"', "here:10: limits.evictions per hour: expected " + words.COUNT, id="no sign"),
         pytest.param('"<= 0"', '"<= 0s"', "here:12: limits.evictions in vain: expected " + words.COUNT, id="a unit"),
+        pytest.param(
+            "of baseline", "of predicted", "here:11: limits.wait p95: " + words.NOT_PREDICTED, id="no shadow sees waits"
+        ),
+        pytest.param(
+            '- shadow: 30m\n- window: "22:00-06:00"\n  for: 48h\n- all: 24h\nlimits:\n  evictions per hour: "<= 20"',
+            '- all: 24h\nlimits:\n  evictions per hour: "<= 100 % of predicted"',
+            "here:7: limits.evictions per hour: " + words.NOT_PREDICTED,
+            id="nothing predicts",
+        ),
         pytest.param("baseline: 30m", "baseline: 0s", "here:3: baseline: expected a duration", id="no baseline"),
         pytest.param(
             "candidate: candidate.conf", "candidate: []", "here:2: candidate: expected " + words.CANDIDATE, id="list"

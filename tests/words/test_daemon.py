@@ -51,6 +51,8 @@ SENTENCES = [
         rollout.began_anew("step 1 of 1"),
         "begins anew: the policy, the candidate or the rollout was edited; step 1 of 1",
     ),
+    (rollout.of_predicted("12"), " (predicted 12)"),
+    (rollout.share_of_predicted(1.5), "<= 150% of predicted"),
     (rollout.share_of_baseline(1.2), "<= 120% of baseline"),
     (rollout.refused("x"), "rollout refused, the policy of its own key is in force: x"),
     (

@@ -10,6 +10,11 @@ SENTENCES = [
     (rollout.HOLDS, "candidate, steps and limits"),
     (rollout.STEP, "one of shadow, window (with for), all"),
     (rollout.COUNT, "a number, as in '<= 20' or '<= 120 % of baseline'"),
+    (
+        rollout.NOT_PREDICTED,
+        "only a shadow step predicts, and only evictions per hour and session p99 (expected shadow as the first step, "
+        "or another limit)",
+    ),
     (rollout.SPAN, "a duration, as in '<= 200ms' or '<= 120 % of baseline'"),
     (rollout.WINDOW, "hours of the day in UTC, as in 22:00-06:00"),
     (rollout.CANDIDATE, "the key of the same ConfigMap that has the candidate"),

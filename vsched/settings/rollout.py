@@ -26,7 +26,7 @@ _KEYS = ("candidate", "baseline", "steps", "limits", "takeBack")
 _SECONDS = kinds.type_info(Annotated[float, msgspec.Meta(gt=0, le=90 * 86400, extra={"duration": True})])
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _LIMIT = re.compile(r"<= *([0-9.]{1,12}[a-zµ0-9.]{0,20})")
-_OF_BASELINE = re.compile(r"<= *([0-9]{1,6}(?:\.[0-9]{1,3})?) *% of baseline")
+_OF_MEASURED = re.compile(r"<= *([0-9]{1,6}(?:\.[0-9]{1,3})?) *% of (baseline|predicted)")
 _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,3})?")
 
 
@@ -58,8 +58,14 @@ class Limit(msgspec.Struct, frozen=True):
 
     measure: Measure
     most: float
-    """A number or seconds; with ``of_baseline`` a factor."""
+    """A number or seconds; with ``of_baseline`` or ``of_predicted`` a factor."""
     of_baseline: bool = False
+    of_predicted: bool = False
+    """Of what the shadow step before has measured."""
+
+    def holds_in(self, step: RolloutStep) -> bool:
+        """Whether a step is judged by it."""
+        return not step.shadow or (self.measure.in_shadow and not self.of_predicted)
 
 
 class RolloutStep(msgspec.Struct, frozen=True):
@@ -144,10 +150,11 @@ def read_rollout(text: str, where: str, line_of: Callable[[int], int] = lambda l
         problems.add(root.line, "", words.expected(words.HOLDS, got(root)))
         raise problems.error()
     _known(root, _KEYS, "", problems)
+    steps = _steps(root, problems)
     spec = RolloutSpec(
         _candidate(root, problems),
-        _steps(root, problems),
-        _limits(root, problems),
+        steps,
+        _limits(root, predicts=bool(steps) and steps[0].shadow, problems=problems),
         _take_back(root.get("takeBack"), problems),
         _seconds(root.get("baseline"), "baseline", problems, 3600.0),
     )
@@ -234,13 +241,19 @@ def _take_back(entry: MappingEntry | None, problems: Problems) -> bool:
     return found is not False
 
 
-def _limits(root: Keyed, problems: Problems) -> tuple[Limit, ...]:
+def _limits(root: Keyed, *, predicts: bool, problems: Problems) -> tuple[Limit, ...]:
     entry = root.get("limits")
     if entry is None or not isinstance(entry.value, Keyed) or not entry.value.entries:
         problems.add(*_at(root, entry), "limits", words.expected(words.NO_LIMIT, _got(entry)))
         return ()
-    limits = (_limit(each, problems) for each in entry.value.entries)
-    return tuple(limit for limit in limits if limit is not None)
+    limits = []
+    for each in entry.value.entries:
+        limit = _limit(each, problems)
+        if limit is not None and limit.of_predicted and not (predicts and limit.measure.in_shadow):
+            problems.add(each.line, f"limits.{each.key}", words.NOT_PREDICTED)
+        elif limit is not None:
+            limits.append(limit)
+    return tuple(limits)
 
 
 def _limit(entry: MappingEntry, problems: Problems) -> Limit | None:
@@ -251,9 +264,10 @@ def _limit(entry: MappingEntry, problems: Problems) -> Limit | None:
         return None
     measure = Measure(entry.key)
     text = entry.value.text.strip() if isinstance(entry.value, Scalar) else ""
-    percent, plain = _OF_BASELINE.fullmatch(text), _LIMIT.fullmatch(text)
+    percent, plain = _OF_MEASURED.fullmatch(text), _LIMIT.fullmatch(text)
     if percent is not None:
-        return Limit(measure, float(percent[1]) / 100, of_baseline=True)
+        of_baseline = percent[2] == "baseline"
+        return Limit(measure, float(percent[1]) / 100, of_baseline=of_baseline, of_predicted=not of_baseline)
     if plain is not None and measure.counts and _NUMBER.fullmatch(plain[1]):
         return Limit(measure, float(plain[1]))
     seconds = parse_duration(plain[1]) if plain is not None and not measure.counts else None

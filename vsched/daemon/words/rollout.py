@@ -48,6 +48,10 @@ def of_baseline(baseline: str) -> str:
     return f" (baseline {baseline})"
 
 
+def of_predicted(predicted: str) -> str:
+    return f" (predicted {predicted})"
+
+
 def taken_back(broken: str) -> str:
     return f"{broken}; the policy before is in force again"
 
@@ -78,3 +82,7 @@ def told(phase: str, message: str, *, in_force: bool) -> str:
 
 def share_of_baseline(share: float) -> str:
     return f"<= {share:.0%} of baseline"
+
+
+def share_of_predicted(share: float) -> str:
+    return f"<= {share:.0%} of predicted"

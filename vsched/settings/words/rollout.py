@@ -8,6 +8,10 @@ STEP = "one of shadow, window (with for), all"
 COUNT = "a number, as in '<= 20' or '<= 120 % of baseline'"
 SPAN = "a duration, as in '<= 200ms' or '<= 120 % of baseline'"
 WINDOW = "hours of the day in UTC, as in 22:00-06:00"
+NOT_PREDICTED = (
+    "only a shadow step predicts, and only evictions per hour and session p99 (expected shadow as the first step, or "
+    "another limit)"
+)
 CANDIDATE = "the key of the same ConfigMap that has the candidate"
 EMPTY_WINDOW = "a window that begins and ends at different times"
 NO_LIMIT = "at least one limit: without one nothing would take the candidate back"

@@ -19,6 +19,7 @@ from vsched.daemon.policy.rollout.machine import (
     limit_text,
     resume,
 )
+from vsched.daemon.words import rollout as words
 from vsched.settings.rollout import Limit, Measure, RolloutSpec, RolloutStep
 
 MIDNIGHT = 19_000 * 86400.0
@@ -128,6 +129,41 @@ def test_the_figure_that_broke_a_limit_is_said_with_what_was_promised_and_the_ba
     assert "evictions per hour: measured 7, promised <= 5" in said.message
 
 
+PREDICTING = RolloutSpec(
+    "c", (RolloutStep(600.0, shadow=True), RolloutStep(7200.0)), (Limit(Measure.EVICTIONS, 1.5, of_predicted=True),)
+)
+
+
+def predicted(counts: Counts) -> RolloutState:
+    """After its shadow step, in which the candidate would have evicted so many pods altogether."""
+    beside = Counts(compared=1, sessions=times_of([0.01]))
+    state = advance(begin("id", MIDNIGHT, PREDICTING).state, MIDNIGHT + 10, counts, {}, PREDICTING).state
+    for look in range(2, 61):
+        state = advance(state, MIDNIGHT + 10 * look, beside, {}, PREDICTING).state
+    assert (state.step, state.in_force) == (1, True)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("would_evict", "evicts", "phase"),
+    [
+        pytest.param(
+            2, 18, RolloutPhase.RUNNING, id="2 in ten minutes are 12 an hour, and half as many more is within"
+        ),
+        pytest.param(2, 19, RolloutPhase.TAKEN_BACK, id="more is not"),
+        pytest.param(0, 1, RolloutPhase.TAKEN_BACK, id="where none was predicted none may be"),
+    ],
+)
+def test_what_a_shadow_step_predicted_is_the_limit_of_those_in_force(
+    would_evict: int, evicts: int, phase: RolloutPhase
+) -> None:
+    state = predicted(Counts(evictions=would_evict))
+    found = advance(state, MIDNIGHT + 700, Counts(evictions=evicts), {}, PREDICTING)
+    assert found.state.phase is phase
+    if found.says:
+        assert words.of_predicted(str(6 * would_evict)) in found.says[0].message
+
+
 def test_a_held_step_goes_on_once_all_is_within_again() -> None:
     spec = msgspec.structs.replace(SPEC, take_back=False)
     held = after(spec, 10, Counts(waits=times_of([100.0])))
@@ -167,6 +203,7 @@ def test_orders(seconds: float, counts: Counts, order: RolloutOrder, phase: Roll
         (WAIT, "<= 30s"),
         (Limit(Measure.SESSION, 0.2), "<= 200ms"),
         (Limit(Measure.WAIT, 1.2, of_baseline=True), "<= 120% of baseline"),
+        (Limit(Measure.SESSION, 1.5, of_predicted=True), "<= 150% of predicted"),
     ],
 )
 def test_limits_for_people(limit: Limit, text: str) -> None:

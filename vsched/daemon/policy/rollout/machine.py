@@ -21,6 +21,9 @@ MOST_SECONDS = 60.0
 """Between two looks at most so much counts: whoever was suspended for longer has not measured."""
 
 
+HOUR_SECONDS = 3600.0
+
+
 class RolloutPhase(StrEnum):
     """Where a rollout is."""
 
@@ -67,6 +70,8 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
     """What was said last."""
     figures: dict[str, float] = {}
     baseline: dict[str, float] = {}
+    predicted: dict[str, float] = {}
+    """The largest figures of the last shadow step, counts as those of an hour."""
     window: Window = Window()
 
 
@@ -153,8 +158,8 @@ def _judge(
     state: RolloutState, now: float, seconds: float, figures: dict[Measure, float], spec: RolloutSpec
 ) -> Advance:
     step = spec.steps[state.step]
-    limits = [limit for limit in spec.limits if limit.measure.in_shadow or not step.shadow]
-    broken = [text for limit in limits if (text := _broken(limit, figures, state.baseline))]
+    limits = [limit for limit in spec.limits if limit.holds_in(step)]
+    broken = [text for limit in limits if (text := _broken(limit, figures, state))]
     if broken and spec.take_back:
         said = Said("RolloutTakenBack", words.taken_back("; ".join(broken)), True)
         return _ends(state, now, RolloutPhase.TAKEN_BACK, said)
@@ -167,7 +172,7 @@ def _judge(
         said = Said("RolloutGoesOn", words.WITHIN)
         return Advance(replace(state, phase=RolloutPhase.RUNNING, message=said.message), (said,))
     served = state.served + seconds
-    state = replace(state, served=served)
+    state = replace(state, served=served, predicted=_predicted(state, served) if step.shadow else state.predicted)
     total = state.window.total()
     unknown = any(limit.measure not in figures for limit in limits) or (step.shadow and not total.compared)
     if served < step.seconds or unknown:
@@ -181,14 +186,25 @@ def _judge(
     return Advance(done.state, (*says, *done.says))
 
 
-def _broken(limit: Limit, figures: dict[Measure, float], baseline: dict[str, float]) -> str:
+def _predicted(state: RolloutState, served: float) -> dict[str, float]:
+    """The largest figures of a shadow step so far; counts of less than an hour are those that an hour would have."""
+    rate = HOUR_SECONDS / min(max(served, 1.0), HOUR_SECONDS)
+    before = {} if state.served == 0.0 else state.predicted
+    here = {name: value * (rate if Measure(name).counts else 1.0) for name, value in state.figures.items()}
+    shrinks = served < HOUR_SECONDS  # the step has no whole hour yet: its rate says more than the one before did
+    return here if shrinks else {name: max(value, before.get(name, 0.0)) for name, value in here.items()}
+
+
+def _broken(limit: Limit, figures: dict[Measure, float], state: RolloutState) -> str:
     """What is said of a limit that is broken; empty where it holds, or nothing is measured."""
     measured = figures.get(limit.measure)
-    before = baseline.get(limit.measure.value, 0.0)
-    most = limit.most * before if limit.of_baseline else limit.most
+    before = (state.predicted if limit.of_predicted else state.baseline).get(limit.measure.value, 0.0)
+    is_relative = limit.of_baseline or limit.of_predicted
+    most = limit.most * before if is_relative else limit.most
     if measured is None or measured <= most:
         return ""
-    told = words.of_baseline(figure(limit.measure, before)) if limit.of_baseline else ""
+    named = words.of_predicted if limit.of_predicted else words.of_baseline
+    told = named(figure(limit.measure, before)) if is_relative else ""
     return words.breaks(limit.measure.value, figure(limit.measure, measured), f"<= {figure(limit.measure, most)}", told)
 
 
@@ -201,6 +217,8 @@ def figure(measure: Measure, value: float) -> str:
 
 def limit_text(limit: Limit) -> str:
     """A limit for people."""
+    if limit.of_predicted:
+        return words.share_of_predicted(limit.most)
     return words.share_of_baseline(limit.most) if limit.of_baseline else f"<= {figure(limit.measure, limit.most)}"
 
 
