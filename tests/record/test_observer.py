@@ -120,9 +120,15 @@ def test_all_that_is_there_can_be_said_again() -> None:
     assert again[1:-1] == first[1:-1]
 
 
-def test_a_pod_of_whole_cores_has_no_rules_for_its_node_and_one_with_a_selector_has() -> None:
+def test_what_a_pod_says_of_recorded_labels_is_said_and_that_it_says_more() -> None:
     amounts = {"cpu": "2", "memory": "1Gi"}
     whole = {"spec": {"containers": [{"name": "main", "resources": {"requests": amounts, "limits": amounts}}]}}
-    chosen = {"spec": {"nodeSelector": {"disk": "fast"}}}
-    watched = Watched(NODE, QUEUE, group(), pod("whole", **whole), pod("chosen", **chosen))
-    assert sorted(line.ruled for line in watched.look() if isinstance(line, PodThere)) == [False, True]
+    zone = {"topology.kubernetes.io/zone": "a"}
+    chosen = {name: {"spec": {"nodeSelector": labels}} for name, labels in (("z", zone), ("d", {"disk": "fast"}))}
+    watched = Watched(NODE, QUEUE, group(), pod("whole", **whole), *(pod(name, **chosen[name]) for name in chosen))
+    found = [line for line in watched.look() if isinstance(line, PodThere)]
+    assert sorted((sorted(line.selector.items()), line.ruled) for line in found) == [
+        ([], False),
+        ([], True),
+        ([*zone.items()], False),
+    ]

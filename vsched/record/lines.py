@@ -121,8 +121,10 @@ class PodThere(WorkLine, frozen=True, kw_only=True, tag="pod"):
     """Its own stated run time, seconds; 0 where it states none."""
     returns: bool = False
     """Whether it belongs to its node, as the pods of DaemonSets."""
+    selector: Mapping[str, str] = {}
+    """What its ``nodeSelector`` says of ``NODE_LABELS``."""
     ruled: bool = False
-    """Whether selectors, affinity, spread, ports, volumes or devices say more about its node than its requests."""
+    """Whether other selectors, affinity, spread, ports, volumes or devices say more about its node than that."""
 
 
 class PodBound(WorkLine, frozen=True, kw_only=True, tag="bound"):

@@ -21,6 +21,7 @@ from vsched.record.book import WorkBook
 from vsched.record.lines import (
     DELETED,
     FAILED,
+    NODE_LABELS,
     SUCCEEDED,
     AnyLine,
     Began,
@@ -227,6 +228,7 @@ class WorkObserver:
             asks=_named(snapshot, task.shape.request),
             expected=task.expected,
             returns=task.returns,
+            selector=self._names.labels(dict(task.shape.rules.node_selector)),
             ruled=_is_ruled(task.shape) or task.claims is not None,
         )
 
@@ -252,7 +254,7 @@ def _named(snapshot: Snapshot, amounts: Amounts) -> Requests:
 def _is_ruled(shape: Shape) -> bool:
     rules = shape.rules
     return bool(
-        rules.node_selector
+        any(label not in NODE_LABELS for label, _ in rules.node_selector)
         or rules.required
         or rules.node_name
         or shape.affinity

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,26 @@ def test_a_trace_that_cannot_be_replayed_is_refused(lines: list[AnyLine], says: 
     with pytest.raises(BadInput) as refused:
         a_trace(*lines)
     assert str(refused.value) == says
+
+
+def test_a_pod_goes_to_nodes_with_the_labels_that_it_selects_and_selectors_that_no_node_matches_are_left_out() -> None:
+    zone = "topology.kubernetes.io/zone"
+    found = a_trace(
+        NodeThere(at=0.0, name="n2", has=NODE, labels={zone: "b"}),
+        *(line for number in range(3) for line in (a_job(10.0, f"b{number}"), _selecting(f"b{number}", {zone: "b"}))),
+        a_job(10.0, "c"),
+        _selecting("c", {zone: "c"}),
+    )
+    assert found.notes == (words.never_ran(4), words.ruled(1))
+    stays = replayed(found).accounts
+    assert (stays.placed, [pod.selector for pod in found.pods]) == (4, [((zone, "b"),)] * 3 + [()])
+    crowded = replace(found, nodes=tuple(replace(node, gpus=1) for node in found.nodes))
+    waits = sorted(round(seconds, -2) for seconds in replayed(crowded).accounts.waits.values())
+    assert waits == [0, 0, 600, 1200], "three share the one GPU of their zone, while another one is idle"
+
+
+def _selecting(id: str, selector: dict[str, str]) -> PodThere:
+    return a_pod(10.0, f"{id}-0", id, selector=selector)
 
 
 class Watching(Checks):

@@ -27,6 +27,10 @@ NODE_LETTERS, POD_LETTERS = 63, 240
 """The longest names: a node's is also a label, and restarted pods get a suffix."""
 
 
+NodeLabels = tuple[tuple[str, str], ...]
+"""Labels with their values, in their order."""
+
+
 @dataclass(frozen=True, slots=True)
 class TraceNode:
     """A machine of the trace."""
@@ -37,6 +41,8 @@ class TraceNode:
     gpus: int = 0
     model: str = ""
     """The model of its GPUs, one for all of them."""
+    labels: NodeLabels = ()
+    """More of its labels, where the trace says them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,8 @@ class TracePod:
     user: str = ""
     """Its user, where the trace names one, in whose namespace it is."""
     priority: int = 0
+    selector: NodeLabels = ()
+    """The labels that its node has to have."""
 
     @property
     def gpu_amount(self) -> int:

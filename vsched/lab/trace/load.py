@@ -16,7 +16,7 @@ import numpy as np
 
 from vsched.errors import BadInput
 from vsched.lab.trace import words
-from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceNode, TracePod
+from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, NodeLabels, TraceNode, TracePod
 from vsched.lab.trace.measures import Floats, peak
 
 RESOURCES: Mapping[str, tuple[Callable[[TraceNode], int], Callable[[TracePod], int]]] = {
@@ -52,9 +52,9 @@ def with_share_of_nodes(trace: ClusterTrace, share: float) -> ClusterTrace:
     """The same pods on a part of the nodes (0 to 1) of each kind; at least one of each kind stays."""
     if not 0.0 < share <= 1.0:
         raise BadInput(words.no_share(share))
-    kinds: dict[tuple[int, int, int, str], list[TraceNode]] = defaultdict(list)
+    kinds: dict[tuple[int, int, int, str, NodeLabels], list[TraceNode]] = defaultdict(list)
     for node in trace.nodes:
-        kinds[node.cpu_milli, node.memory_mib, node.gpus, node.model].append(node)
+        kinds[node.cpu_milli, node.memory_mib, node.gpus, node.model, node.labels].append(node)
     kept: set[str] = set()
     for nodes in kinds.values():
         kept.update(node.name for node in nodes[: max(1, round(len(nodes) * share))])

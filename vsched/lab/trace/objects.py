@@ -93,8 +93,9 @@ def allocatable_of(node: TraceNode, offered: int) -> dict[str, str]:
 def node_object(node: TraceNode, addresses: Addresses, now: datetime) -> Obj:
     """A node that is ready and empty."""
     labels = {"kubernetes.io/hostname": node.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+    labels |= dict(node.labels)
     if node.model:
-        labels[GPU_MODEL] = node.model
+        labels.setdefault(GPU_MODEL, node.model)
     if node.gpus:
         labels[LARGEST_FREE] = str(WHOLE_GPU)
     amounts = allocatable_of(node, node.gpus)
@@ -163,6 +164,8 @@ def pod_object(pod: TracePod, name: str, scheduler: str, queue: str, group: str 
         "containers": [container],
         **priority_class_of(pod),
     }
+    if pod.selector:
+        spec["nodeSelector"] = dict(pod.selector)
     wanted = []
     if pod.models and pod.gpus:
         wanted.append(_one_of_models(pod))

@@ -16,7 +16,16 @@ from statistics import median
 
 from vsched.errors import BadInput
 from vsched.lab.trace import words
-from vsched.lab.trace.files import POD_LETTERS, WHOLE_GPU, ClusterTrace, RealRun, TraceGang, TraceNode, TracePod
+from vsched.lab.trace.files import (
+    POD_LETTERS,
+    WHOLE_GPU,
+    ClusterTrace,
+    NodeLabels,
+    RealRun,
+    TraceGang,
+    TraceNode,
+    TracePod,
+)
 from vsched.model.amounts.durations import short_duration
 from vsched.record.folder import read_lines
 from vsched.record.history import History, RecordedJob, RecordedNode, RecordedPod, read_together
@@ -96,13 +105,14 @@ def work_of(path: Path, history: History, nodes: Sequence[TraceNode] = ()) -> Cl
     open_ = LeftOpen(gap_seconds=sum(gap.end - gap.begin for gap in history.gaps))
     epoch = int(history.begin)
     usual = _UsualRuns(history)
+    there = tuple(nodes) or _nodes_of(history, open_)
+    reach = _Reach(there)
     found: list[_Replayed] = []
     for job in history.jobs.values():
-        found += _pods_of(job, history, usual, open_)
+        found += _pods_of(job, history, usual, open_, reach)
     if not found:
         raise BadInput(words.no_work(path))
     found.sort(key=lambda each: (each[0].created, each[0].name))
-    there = tuple(nodes) or _nodes_of(history, open_)
     if not there:
         raise BadInput(words.no_nodes(path))
     really = {} if nodes else {pod.name: runs for pod, runs in found if runs}
@@ -136,7 +146,21 @@ def _where(job: RecordedJob) -> tuple[str, str]:
     return job.seen.queue, job.seen.namespace
 
 
-def _pods_of(job: RecordedJob, history: History, usual: _UsualRuns, open_: LeftOpen) -> list[_Replayed]:
+class _Reach:
+    """Which selectors some node of a replay matches. Few differ, so each is looked at once."""
+
+    def __init__(self, nodes: Sequence[TraceNode]) -> None:
+        self._offered = {node.labels for node in nodes}
+        self._known: dict[NodeLabels, bool] = {}
+
+    def matches(self, selector: NodeLabels) -> bool:
+        """Whether a node has all of these labels."""
+        if selector not in self._known:
+            self._known[selector] = any({*selector} <= {*labels} for labels in self._offered)
+        return self._known[selector]
+
+
+def _pods_of(job: RecordedJob, history: History, usual: _UsualRuns, open_: LeftOpen, reach: _Reach) -> list[_Replayed]:
     tries = _tries([pod for pod in job.pods if not pod.seen.returns])
     if not tries:
         return []
@@ -146,7 +170,7 @@ def _pods_of(job: RecordedJob, history: History, usual: _UsualRuns, open_: LeftO
     open_.partly += bool(together) and len(together) < len(tries)
     gang = _gang(job, together) if together else None
     began = max(pod.placed for pod in together) if together and all(pod.placed for pod in together) else 0.0
-    maker = _PodMaker(job, history, usual, open_, gang, began)
+    maker = _PodMaker(job, history, usual, open_, reach, gang, began)
     return [maker.pod(each, number, in_gang=number < len(together)) for number, each in enumerate(tries)]
 
 
@@ -185,6 +209,7 @@ class _PodMaker:
     history: History
     usual: _UsualRuns
     open_: LeftOpen
+    reach: _Reach
     gang: TraceGang | None
     began: float
     """When all of its gang had nodes; 0 where they never had."""
@@ -193,7 +218,9 @@ class _PodMaker:
         """The pod of these tries, and what became of each of them."""
         job, first, last, epoch = self.job.seen, tries[0], tries[-1], int(self.history.begin)
         cpu, memory, gpus = _amounts(last.seen.asks)
-        self.open_.ruled += last.seen.ruled
+        selector = tuple(sorted(last.seen.selector.items()))
+        unmatched = not self.reach.matches(selector)
+        self.open_.ruled += last.seen.ruled or unmatched
         self.open_.resources.update(last.seen.asks.keys() - REPLAYED)
         made = TracePod(
             name=_name(job.name, first.seen.id),
@@ -211,6 +238,7 @@ class _PodMaker:
             declared_seconds=round(last.seen.expected or job.expected),
             user=job.namespace,
             priority=max(0, job.priority),
+            selector=() if unmatched else selector,
         )
         return made, tuple(
             RealRun(max(0.0, pod.placed - epoch), pod.ended - epoch if pod.ended else None, pod.node)
@@ -261,7 +289,7 @@ def _node(node: RecordedNode, taken: Mapping[str, int]) -> TraceNode:
     cpu, memory = left.get("cpu", 0), left.get("memory", 0) // MIB
     gpus = sum(left.get(name, 0) for name in GPUS) // WHOLE_GPU
     model = next((line.labels[name] for name in MODELS if name in line.labels), "") if gpus else ""
-    return TraceNode(node.name, cpu, memory, gpus, model)
+    return TraceNode(node.name, cpu, memory, gpus, model, tuple(sorted(line.labels.items())))
 
 
 def _taken_by_returning(history: History) -> dict[str, dict[str, int]]:
