@@ -19,7 +19,10 @@ SENTENCES = [
         "2 pods never ran: each takes as long as it says, else as pods of its queue usually do",
     ),
     (trace.replaced(2), "2 pods deleted while running came again: their work counts once"),
-    (trace.ruled(2), "2 pods with rules about nodes, volumes or devices: these rules are left out"),
+    (
+        trace.ruled(2),
+        "2 pods with rules that are not recorded (affinity, other labels, volumes, devices): these rules are left out",
+    ),
     (trace.partly(1), "1 job with more pods than the minimum: the others are pods of their own"),
     (trace.partly(2), "2 jobs with more pods than the minimum: the others are pods of their own"),
     (trace.nodes_for_a_part(1), "1 node there for less than half of the time: left out"),

@@ -42,6 +42,7 @@ def gang_of(pod: str) -> str:
 class Figures(NamedTuple):
     """What the event log says."""
 
+    started: int
     later: dict[str, float]
     alike: set[str]
     waiting: dict[str, float]
@@ -90,6 +91,7 @@ def figures(seen: list[Seen], minima: dict[str, int]) -> Figures:
     last = seen[-1].at
     delays = {job: at - decided[job] for job, at in started.items() if job in decided}
     return Figures(
+        len(started),
         {f"default/{job}": delay for job, delay in delays.items() if delay > ALIKE_SECONDS},
         {job for job, delay in delays.items() if delay <= ALIKE_SECONDS},
         {f"default/{job}": last - at for job, at in decided.items() if job not in started},
@@ -101,6 +103,10 @@ def figures(seen: list[Seen], minima: dict[str, int]) -> Figures:
 
 def agree(shown: Comparing, wanted: Figures) -> None:
     assert {one.job: one.later_seconds for one in shown.later} == pytest.approx(wanted.later)
+    starts = shown.starts
+    assert starts.later + starts.alike + starts.waits_here + starts.unseen == wanted.started
+    assert sum(day.later_seconds for day in shown.days) == pytest.approx(starts.later_seconds)
+    assert sum(day.partials for day in shown.days) == shown.partials
     assert shown.starts.later == len(wanted.later)
     assert shown.starts.later_seconds == pytest.approx(sum(wanted.later.values()))
     assert shown.starts.alike == len(wanted.alike)

@@ -78,7 +78,8 @@ def replaced(count: int) -> str:
 
 
 def ruled(count: int) -> str:
-    return f"{_pods(count)} with rules about nodes, volumes or devices: these rules are left out"
+    what = "affinity, other labels, volumes, devices"
+    return f"{_pods(count)} with rules that are not recorded ({what}): these rules are left out"
 
 
 def partly(count: int) -> str:
