@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -19,6 +20,7 @@ from vsched.cli import WINGS, words
 
 TOP = Path(__file__).parents[1]
 FOLDERS = {"vsched": ".", "vsched_cluster": "vsched/sim", "vsched_lab": "vsched/lab"}
+HOME = "https://example.com/team/vsched"
 SAMPLE = TOP / "config/samples/fair-share-1.yaml"
 
 
@@ -35,7 +37,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     out = tmp_path_factory.mktemp("dist")
     for folder in FOLDERS.values():
         command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", out]
-        done = subprocess.run(command, cwd=TOP / folder, capture_output=True, text=True, timeout=120)
+        env = {**os.environ, "VSCHED_REPOSITORY": HOME}
+        done = subprocess.run(command, cwd=TOP / folder, env=env, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
     return {path.name.partition("-")[0]: path for path in out.iterdir()}
 
@@ -89,6 +92,15 @@ def test_packages_need_each_other_in_one_version(wheels: Mapping[str, Path]) -> 
     others = [line for line in extras if not line.startswith("vsched-")]
     assert {line.partition("; ")[2] for line in others} == {"extra == 'otel'"}
     assert not any("opentelemetry" in line for line in needed["vsched"] if line not in others)
+
+
+def test_packages_lead_to_the_repository_from_wherever_they_are_described(wheels: Mapping[str, Path]) -> None:
+    for name, folder in FOLDERS.items():
+        found = metadata(wheels[name])
+        assert f"Source, {HOME}" in (found.get_all("Project-URL") or [])
+        described = found.get_payload()
+        assert f"]({HOME}/blob/v{__version__}/{'' if folder == '.' else f'{folder}/'}" in described
+        assert re.search(r"\]\((?!https://)", described) is None
 
 
 def test_the_version_stands_in_one_place() -> None:

@@ -1,0 +1,1 @@
+"""How a version is built, described, checked and signed."""
