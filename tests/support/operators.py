@@ -240,6 +240,16 @@ def _of_podgang(obj: Obj) -> Iterator[Obj]:
             yield pod(f"{each['name']}-{number}", clique, labels)
 
 
+def _of_podcliqueset(obj: Obj) -> Iterator[Obj]:
+    own, cliques = obj["metadata"]["name"], obj["spec"]["template"]["cliques"]
+    for replica in range(obj["spec"]["replicas"]):
+        gang = _controlled("scheduler.grove.io/v1alpha1", "PodGang", f"{own}-{replica}", obj)
+        parts = {f"{own}-{replica}-{each['name']}": each["spec"] for each in cliques}
+        gang["spec"] = {"podgroups": [{"name": name, "minReplicas": of["minAvailable"]} for name, of in parts.items()]}
+        yield gang
+        yield from _of_podgang(gang)
+
+
 _MAKERS: dict[str, Callable[[Obj], Iterator[Obj]]] = {
     "JobSet": _of_jobset,
     "TrainJob": _of_trainjob,
@@ -253,6 +263,7 @@ _MAKERS: dict[str, Callable[[Obj], Iterator[Obj]]] = {
     "StatefulSet": _of_plain,
     "Workflow": _of_workflow,
     "PodGang": _of_podgang,
+    "PodCliqueSet": _of_podcliqueset,
 }
 
 

@@ -125,7 +125,7 @@ def runtime(**policy: Any) -> Obj:
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "ClusterTrainingRuntime",
-        "metadata": {"name": "torch-distributed"},
+        "metadata": {"name": "torch-vsched"},
         "spec": {"mlPolicy": policy, "template": {"spec": {"replicatedJobs": jobs}}},
     }
 
@@ -174,8 +174,7 @@ def test_its_nodes_have_the_resources_that_the_trainjob_says() -> None:
         pytest.param(
             sample("trainjob"),
             0,
-            "TrainJob tune: "
-            + objects_words.not_among_manifests("ClusterTrainingRuntime", "torch-distributed", "JobSet"),
+            "TrainJob tune: " + objects_words.not_among_manifests("ClusterTrainingRuntime", "torch-vsched", "JobSet"),
             id="a runtime that is not there",
         ),
         pytest.param(
@@ -318,7 +317,7 @@ def test_what_is_submitted_finds_its_runtime_in_the_same_file(tmp_path: Path) ->
     assert [(one.kind, one.pods, one.placed) for one in what.changes.submitted] == [("JobSet", 3, 3)]
     what = submitted(tmp_path, sample("trainjob"))
     assert not what.changes.submitted
-    assert any("its ClusterTrainingRuntime torch-distributed is not among the manifests" in note for note in what.notes)
+    assert any("its ClusterTrainingRuntime torch-vsched is not among the manifests" in note for note in what.notes)
 
 
 def test_a_gang_of_which_a_quota_refuses_pods_waits(tmp_path: Path) -> None:
