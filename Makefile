@@ -6,7 +6,8 @@ STAMP := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bottle bottle-mutations words reference check lint fix bench wheels binary image binary-test install clean
+.PHONY: help demo test test-pythons bottle bottle-mutations words reference check lint fix bench wheels binary image \
+	binary-test install release release-index image-push image-index docs docs-version clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -33,6 +34,11 @@ demo: $(STAMP) ## an embedded cluster, the daemon and gangs of several teams, li
 # Tests run in several processes and start hundreds more, and each would compile what it imports, were it not kept.
 test: $(COMPILED) ## all tests
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
+
+PURE := tests/model tests/kernels tests/actions tests/test_samples.py
+
+test-pythons: $(STAMP) ## tests of decisions with each Python from 3.11 to 3.14 that is on this machine
+	@release/pythons $(or $(ARGS),$(PURE))
 
 bottle: $(STAMP) ## daemons and a cluster on virtual time from SEEDS=20 seeds, with all that may go wrong
 	@$(BIN)/vsched soak --virtual --seeds $(or $(SEEDS),20) --seed $(or $(SEED),1) --minutes 1 --daemons 2 --nodes 8 \
@@ -82,14 +88,54 @@ binary: ## dist/vsched, the scheduler in one file that needs no Python where it 
 	@ls -sh dist/vsched
 
 DOCKER ?= docker
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' vsched/__init__.py)
 IMAGE ?= vsched:$(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}/\1/p' helm/vsched/Chart.yaml)
 
-image: binary ## the image that the chart names by default, by docker (DOCKER=podman, IMAGE=...)
-	$(DOCKER) build -f helm/image/Dockerfile -t $(IMAGE) dist
+# The base of the image; with its digest, it is the same wherever the image is built.
+BASE ?= $(shell sed -n 's/^ARG BASE=//p' helm/image/Dockerfile)
+
+image: binary ## the image that the chart names by default, by docker (DOCKER=podman, IMAGE=..., BASE=...@sha256:...)
+	$(DOCKER) build -f helm/image/Dockerfile --build-arg BASE=$(BASE) -t $(IMAGE) dist
 
 binary-test: $(STAMP) ## whether dist/vsched and dist/image are whole
 	helm/image/smoke dist/vsched $(BIN)/vsched
 	helm/image/smoke dist/image/vsched $(BIN)/vsched
+
+RELEASING := build/release/.installed
+RELEASE = $(dir $(RELEASING))bin/python -m release $(if $(REPOSITORY),--repository $(REPOSITORY)) $(if $(SIGN),--sign $(SIGN))
+
+$(RELEASING): pyproject.toml
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(@D)/bin/python -m pip install --quiet --group release
+	@touch $@
+
+release: binary binary-test $(RELEASING) ## dist/release: packages, executable, SBOMs, checksums, provenance (REPOSITORY=https://..., SIGN=gpg:KEY)
+	@$(RELEASE)
+
+release-index: $(RELEASING) ## describes and signs what is in dist/release, files of other machines included
+	@$(RELEASE) --index-only
+
+image-push: ## pushes the image of this platform as IMAGE with -amd64 or -arm64 after it, from dist/image, by docker buildx
+	@DOCKER=$(DOCKER) release/image push $(IMAGE)
+
+image-index: ## pushes IMAGE for all PLATFORMS (amd64 arm64) that image-push has pushed
+	@DOCKER=$(DOCKER) release/image index $(IMAGE) $(or $(PLATFORMS),amd64 arm64)
+
+DOCS := build/docs/.installed
+
+$(DOCS): pyproject.toml
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(@D)/bin/python -m pip install --quiet --group docs
+	@touch $@
+
+docs: $(DOCS) ## dist/docs: all pages as a site; a broken link is an error
+	@$(dir $(DOCS))bin/python -m release.pages build/pages
+	@NO_MKDOCS_2_WARNING=1 $(dir $(DOCS))bin/mkdocs build --strict -f build/pages/mkdocs.yml -d $(CURDIR)/dist/docs
+
+docs-version: docs ## commits the site to the branch "pages" as the one of this version, beside those of others
+	@cd build/pages && PATH=$(CURDIR)/$(dir $(DOCS))bin:$$PATH mike deploy -b pages --update-aliases $(VERSION) latest
 
 DESTDIR ?=
 PROGRAM ?= dist/vsched

@@ -16,6 +16,7 @@ _PATH = re.compile(rf"(?<![\w/-])(?:{'|'.join(FOLDERS)})/[\w./*-]+")
 _FILE = re.compile(r"[\w./*-]+\.(?:py|yaml|json|md|js|conf|csv|gz|toml)")
 OF_OTHERS = {
     *("comparison.json", "big.json.gz", "openb_node_list_all_node.csv", "openb_pod_list_default.csv"),
+    *("krew.yaml", "provenance.intoto.json", "NOTES.md"),
     *("generator.yaml", "rangespec.yaml", "performance-config.yaml", "device-config.yaml"),
     *("vsched/vsched-policy", "vsched/vsched-policy/volcano-scheduler.conf"),
 }
