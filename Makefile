@@ -38,7 +38,7 @@ test: $(COMPILED) ## all tests
 PURE := tests/model tests/kernels tests/actions tests/test_samples.py
 
 test-pythons: $(STAMP) ## tests of decisions with each Python from 3.11 to 3.14 that is on this machine
-	@release/pythons $(or $(ARGS),$(PURE))
+	@helm/release/pythons $(or $(ARGS),$(PURE))
 
 bottle: $(STAMP) ## daemons and a cluster on virtual time from SEEDS=20 seeds, with all that may go wrong
 	@$(BIN)/vsched soak --virtual --seeds $(or $(SEEDS),20) --seed $(or $(SEED),1) --minutes 1 --daemons 2 --nodes 8 \
@@ -102,7 +102,7 @@ binary-test: $(STAMP) ## whether dist/vsched and dist/image are whole
 	helm/image/smoke dist/image/vsched $(BIN)/vsched
 
 RELEASING := build/release/.installed
-RELEASE = $(dir $(RELEASING))bin/python -m release $(if $(REPOSITORY),--repository $(REPOSITORY)) $(if $(SIGN),--sign $(SIGN))
+RELEASE = $(dir $(RELEASING))bin/python -m helm.release $(if $(REPOSITORY),--repository $(REPOSITORY)) $(if $(SIGN),--sign $(SIGN))
 
 $(RELEASING): pyproject.toml
 	$(PYTHON) -m venv --clear $(@D)
@@ -117,10 +117,10 @@ release-index: $(RELEASING) ## describes and signs what is in dist/release, file
 	@$(RELEASE) --index-only
 
 image-push: ## pushes the image of this platform as IMAGE with -amd64 or -arm64 after it, from dist/image, by docker buildx
-	@DOCKER=$(DOCKER) release/image push $(IMAGE)
+	@DOCKER=$(DOCKER) helm/release/image push $(IMAGE)
 
 image-index: ## pushes IMAGE for all PLATFORMS (amd64 arm64) that image-push has pushed
-	@DOCKER=$(DOCKER) release/image index $(IMAGE) $(or $(PLATFORMS),amd64 arm64)
+	@DOCKER=$(DOCKER) helm/release/image index $(IMAGE) $(or $(PLATFORMS),amd64 arm64)
 
 DOCS := build/docs/.installed
 
@@ -131,7 +131,7 @@ $(DOCS): pyproject.toml
 	@touch $@
 
 docs: $(DOCS) ## dist/docs: all pages as a site; a broken link is an error
-	@$(dir $(DOCS))bin/python -m release.pages build/pages
+	@$(dir $(DOCS))bin/python -m helm.release.pages build/pages
 	@NO_MKDOCS_2_WARNING=1 $(dir $(DOCS))bin/mkdocs build --strict -f build/pages/mkdocs.yml -d $(CURDIR)/dist/docs
 
 docs-version: docs ## commits the site to the branch "pages" as the one of this version, beside those of others

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TOP = Path(__file__).parents[2]
-FOLDERS = ("config", "helm", "release", "systemd", "tests", "vsched")
+FOLDERS = ("config", "helm", "systemd", "tests", "vsched")
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\s*$")
 _HEADING = re.compile(r"^(#+) +(.*?) *$")
 _CODE = re.compile(r"`([^`\n]+)`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from release.changes import Notes, ReleaseError, check_tag, notes
+from helm.release.changes import Notes, ReleaseError, check_tag, notes
 from tests.support.pages import TOP
 from vsched import __version__
 

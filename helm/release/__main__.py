@@ -17,10 +17,10 @@ from pathlib import Path
 import click
 import yaml
 
-from release import building, documents
-from release.building import run
-from release.changes import ReleaseError, check_tag, notes
-from release.metadata import TOP
+from helm.release import building, documents
+from helm.release.building import run
+from helm.release.changes import ReleaseError, check_tag, notes
+from helm.release.metadata import TOP
 from vsched import __version__
 
 OUT = TOP / "dist/release"
@@ -97,7 +97,7 @@ def index(source: documents.Source, text: str, sign: str) -> Iterator[Path]:
         yield building.signed(OUT / STATEMENT, sign)
 
 
-@click.command(epilog="Example: python -m release --repository https://example.com/team/vsched --sign gpg:KEY")
+@click.command(epilog="Example: python -m helm.release --repository https://example.com/team/vsched --sign gpg:KEY")
 @click.option("--repository", default="", help="Its address (the remote origin); in packages, links and documents.")
 @click.option("--sign", default="", help="gpg:KEY, or cosign: signs the checksums and the provenance.")
 @click.option("--index-only", is_flag=True, help="Builds nothing: describes what is in dist/release.")

@@ -76,7 +76,7 @@ def provenance(
         "predicateType": "https://slsa.dev/provenance/v1",
         "predicate": {
             "buildDefinition": {
-                "buildType": f"{source.repository}/blob/{source.commit}/release/README.md",
+                "buildType": f"{source.repository}/blob/{source.commit}/helm/release/README.md",
                 "externalParameters": {"repository": source.repository, "tag": source.tag, "target": "make release"},
                 "internalParameters": {"python": python},
                 "resolvedDependencies": [commit, *built_by],

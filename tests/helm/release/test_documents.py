@@ -6,7 +6,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from release.documents import Source, checksums, krew, provenance
+from helm.release.documents import Source, checksums, krew, provenance
 
 SOURCE = Source("https://example.com/team/vsched", "0.1.0", "c0ffee", "v0.1.0")
 DIGESTS = {

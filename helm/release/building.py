@@ -15,8 +15,8 @@ import venv
 from collections.abc import Mapping
 from pathlib import Path
 
-from release.changes import ReleaseError
-from release.metadata import REPOSITORY, TOP
+from helm.release.changes import ReleaseError
+from helm.release.metadata import REPOSITORY, TOP
 
 PACKAGES = (".", "vsched/sim", "vsched/lab")
 ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}

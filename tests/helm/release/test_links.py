@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from release.links import led
-from release.metadata import absolute
+from helm.release.links import led
+from helm.release.metadata import absolute
 from tests.support.pages import TOP, Page, pages
 
 

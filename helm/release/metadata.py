@@ -10,10 +10,10 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-TOP = Path(__file__).resolve().parents[1]
+TOP = Path(__file__).resolve().parents[2]
 sys.path.append(str(TOP))  # hatchling reads this file by its path
 
-from release.links import led  # noqa: E402
+from helm.release.links import led  # noqa: E402
 
 REPOSITORY = "VSCHED_REPOSITORY"
 """The variable with the address of the repository, such as https://example.com/team/vsched."""

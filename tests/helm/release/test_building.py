@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from release.building import archive, signed
-from release.changes import ReleaseError
+from helm.release.building import archive, signed
+from helm.release.changes import ReleaseError
 from tests.support.pages import TOP
 
 DOCKER = """#!/bin/sh
@@ -106,6 +106,6 @@ def test_packages_say_the_same_of_themselves() -> None:
 
 
 def test_every_page_is_in_the_site() -> None:
-    listed = re.findall(r"([\w./-]+\.md)$", (TOP / "release/mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.findall(r"([\w./-]+\.md)$", (TOP / "helm/release/mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     told = subprocess.run(["git", "ls-files", "*.md"], cwd=TOP, capture_output=True, text=True, check=True)
     assert sorted(listed) == sorted(told.stdout.split())

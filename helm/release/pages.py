@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from release.links import led
+from helm.release.links import led
 
-TOP = Path(__file__).resolve().parents[1]
+TOP = Path(__file__).resolve().parents[2]
 
 
 def tracked() -> list[str]:
@@ -50,7 +50,7 @@ def main(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     for page in tracked():
         staged(page, folder / "docs")
-    shutil.copyfile(TOP / "release/mkdocs.yml", folder / "mkdocs.yml")
+    shutil.copyfile(TOP / "helm/release/mkdocs.yml", folder / "mkdocs.yml")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""What is made of the package for clusters and registries: the chart, the image, releases."""
