@@ -123,6 +123,13 @@ FOUR = "node n1 cpu=4 memory=8Gi\n"
             {"a/j": 2},
             id="limits of what goes do not",
         ),
+        pytest.param(
+            "job a/p min=2 phase=Running\npods a/p 1 cpu=1 on=n1\npods a/p 1 cpu=1 selector=zone:z\n"
+            "job a/j min=2 pods=2 cpu=1 age=9",
+            "a cpu=3",
+            {},
+            id="what a gang lacks that has a part of its minimum counts",
+        ),
     ],
 )
 def test_what_a_namespace_may_hold(text: str, ceilings: str, expected: dict[str, int]) -> None:

@@ -335,11 +335,11 @@ def test_devices_are_kept_for_pods_whose_gate_was_opened() -> None:
     world = Devices().queue("a", gpu=3).claim("c", asks(2)).claim("d", asks(2))
     let_in, other = world.asking("a", "c"), world.asking("a", "d")
     queue = world.cluster.queues["a"]
-    world.plugin.reserve_claims(queue, [let_in], 1)
+    world.plugin.reserve(queue, let_in, 1)
 
     assert world.held("a") == {}, "kept is not held"
     assert (world.refusal("a", let_in), world.refusal("a", other)) == ("", FULL)
-    world.plugin.reserve_claims(queue, [let_in], -1)
+    world.plugin.reserve(queue, let_in, -1)
     assert world.refusal("a", other) == ""
 
 

@@ -98,6 +98,7 @@ def _opened(
     session = Session(snapshot, policy, registry, trace, callout, memo)
     end_overdue(session)
     reserve_nominations(session)
+    session.reservations.complete_gangs()
     return session
 
 

@@ -5,6 +5,9 @@ Only the ledger changes a view. Plugins and actions read it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
+
 from vsched.framework.counting import TaskCounts
 from vsched.framework.subgroups import NodeChange, SubGroups
 from vsched.model.amounts.resources import Vector
@@ -202,6 +205,17 @@ class JobView:
     def valid_count(self) -> int:
         """Number of tasks that can count towards the minimum: ready, pipelined and pending ones."""
         return self.ready + self.waiting + self.pending_count
+
+    def needed(self, tasks: Sequence[Task], least: int, *, waiting: bool = False) -> list[Task]:
+        """The first of these tasks that are enough for the minima of roles, and ``least`` in all."""
+        missing = self.roles_missing(waiting=waiting)
+        found: list[Task] = []
+        for task in tasks if missing else ():
+            if missing.get(task.role, 0) > 0:
+                missing[task.role] -= 1
+                found.append(task)
+        chosen = {task.uid for task in found}
+        return [*found, *islice((task for task in tasks if task.uid not in chosen), max(0, least - len(found)))]
 
     def roles_missing(self, *, waiting: bool = False, pending: bool = False) -> dict[str, int]:
         """Roles below their minimum and by how much; empty where all are met or role minima do not apply."""

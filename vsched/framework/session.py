@@ -107,7 +107,7 @@ class Session:
         planned = self.reserved.planned
         listeners = self.plugins.listeners if planned is None else [*self.plugins.listeners, planned]
         self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims, self._carried.journal)
-        self.reservations = Reservations(snapshot, self.plugins)
+        self.reservations = Reservations(snapshot, self.plugins, self.view)
         self.node_selection = NodeSelection(
             self.nodes,
             self.ledger.journal,

@@ -105,7 +105,7 @@ class Snapshot:
     admitted: Sequence[str] = ()
     """Keys of admitted jobs that do not hold all they were admitted for, sorted."""
     reserving: Sequence[str] = ()
-    """Keys of jobs with pending tasks that their queue reserves room for, sorted."""
+    """Keys of jobs with pending tasks that their queue may have to reserve room for, sorted."""
     asked: Sequence[str] = ()
     """Keys of jobs, strays included, with pods that were asked to end by themselves, sorted."""
     arbitration: Arbitration | None = None

@@ -17,7 +17,14 @@ from typing import Any
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.points.extension import NamespaceLimit, NoArgs, PlacementListener, Plugin, SessionContext
+from vsched.framework.points.extension import (
+    NamespaceLimit,
+    NoArgs,
+    PlacementListener,
+    Plugin,
+    Reserving,
+    SessionContext,
+)
 from vsched.framework.policy import PluginConf
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.counted import NOTHING
@@ -25,12 +32,13 @@ from vsched.model.amounts.resources import Vector
 from vsched.model.arbitration.pooled import Bounds, Excess, Pooled, PoolPart, overfull
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
 
 OVER_CEILING = "NamespaceOverAllocation"
 
 
-class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
+class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener, Reserving):
     """Limits namespaces to their ceilings."""
 
     name = "allocation"
@@ -71,6 +79,10 @@ class Allocation(Plugin[NoArgs], NamespaceLimit, PlacementListener):
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """Subtract the task from its namespace."""
         self._shift(task, -1)
+
+    def reserve(self, queue: Queue, task: Task, sign: int) -> None:
+        """Count the task as held by its namespace, or no longer (``sign`` < 0)."""
+        self._shift(task, sign)
 
     def _shift(self, task: Task, sign: int) -> None:
         if task.namespace in self._ceilings:

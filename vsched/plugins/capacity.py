@@ -194,19 +194,16 @@ class Capacity(
         message = words.over_limit(one.name, account.name, words.names_of(short))
         return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
 
-    def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
-        """Reserve room in the queue and in all queues above it, or free it (``sign`` < 0)."""
-        account = self._accounts.get(queue.name)
+    def reserve(self, queue: Queue, task: Task, sign: int) -> None:
+        """Reserve room and devices in the queue and in all queues above it, or free them (``sign`` < 0)."""
+        account, amounts = self._accounts.get(queue.name), task.shape.request
         if account is not None:
             for one in (account, *account.above):
                 (add if sign > 0 else subtract)(one.reserved, amounts)
             if self._guarantees is not None:
                 self._guarantees.shift(queue.name, amounts, sign)
-
-    def reserve_claims(self, queue: Queue, tasks: Sequence[Task], sign: int) -> None:
-        """Reserve devices for the tasks in the queue and in all queues above it, or free them (``sign`` < 0)."""
-        if self._devices is not None and queue.name in self._accounts:
-            self._devices.reserve(self._accounts[queue.name], tasks, sign)
+            if self._devices is not None and task.claims is not None and task.claims.devices:
+                self._devices.reserve(account, (task,), sign)
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """Whether the queue may reclaim: it may hold the request and deserves some of it, by itself or by an ancestor.

@@ -193,8 +193,9 @@ class Proportion(
         capped = all(one.limit >= capability.get(one.resource, one.limit + 1) for one in short)
         return Code.QUEUE_CAPABILITY if capped else Code.QUEUE_SHARE
 
-    def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
+    def reserve(self, queue: Queue, task: Task, sign: int) -> None:
         """Reserve room in the queue, or free it (``sign`` < 0)."""
+        amounts = task.shape.request
         (add if sign > 0 else subtract)(self._reserved.setdefault(queue.name, {}), amounts)
         if self._guarantees is not None:
             self._guarantees.shift(queue.name, amounts, sign)

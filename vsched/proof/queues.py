@@ -15,6 +15,7 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.tree import lineage, tree
 from vsched.proof import words
 from vsched.proof.cycle import Cycle, Sums
+from vsched.proof.minima import lacking
 
 LIMITING = frozenset({"capacity", "proportion"})
 """Plugins that limit what queues hold."""
@@ -107,6 +108,16 @@ class CycleQueues:
     def guaranteed_beside(self, name: str, column: int) -> int:
         """What is guaranteed to the other queues with the same parent."""
         return self._guaranteed_below[self.parents[name]][column] - self.guarantees[name][column]
+
+    @cached_property
+    def owed(self) -> list[str]:
+        """Waiting pods of gangs that had a part of their minimum: what is lacking of it counts as held for others."""
+        found = []
+        for job in self.cycle.jobs.values():
+            had = [task for task in job.tasks.values() if HOLDS[task.status].ready]
+            if any(HOLDS[task.status].allocated for task in had) and lacking(job, had):
+                found += [uid for uid in job.pending if uid not in self.cycle.bound | self.cycle.reserved]
+        return found
 
     def above(self, name: str) -> Sums:
         """What the queues side by side with this one may hold together."""

@@ -50,7 +50,8 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     """No job that fits idle nodes within the limits of its queue waits, be it for nodes or to be admitted.
 
     Looked at are jobs whose waiting pods are alike, so that any order of them does as well as another, and depend on
-    amounts and their own rules for nodes alone. Pods for which room is kept wait for their own nodes.
+    amounts and their own rules for nodes alone. Pods for which room is kept wait for their own nodes; where queues have
+    limits, all others wait for gangs that have a part of their minimum.
     """
     facts, masks = cycle.facts, cycle.snapshot.masks
     if not facts.plugins <= LOOKED_AT or "allocate" not in facts.actions or masks or cycle.has_more_on_paper:
@@ -90,16 +91,18 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         holdings = early if at_first else held
         return Sums({column: most - holdings.own[name][column] for column, most in queues.most(name, holdings).items()})
 
+    limiting = LIMITING & facts.limits
+    owed = {cycle.tasks[uid].job for uid in queues.owed} if limiting else set()
     for key, job in cycle.jobs.items():
         pods, spec = _waiting(cycle, job), job.spec
-        if not pods or not queues.sound(spec.queue):
+        if not pods or not queues.sound(spec.queue) or owed - {key}:
             continue
         shape, terms, missing = pods[0].shape, repelling.terms(pods[0].labels), _missing(cycle, job, pods)
         own = Counter(cycle.reserved[task.uid] for task in pods if task.uid in cycle.reserved)
         fit = 0 if own else times_on_nodes(shape, terms)
         for node in own.keys() & able(shape, terms) if own else ():
             fit += min(_times(shape.request, room(node), own[node]), own[node])
-        for name in queues.path(spec.queue) if LIMITING & facts.limits else ():
+        for name in queues.path(spec.queue) if limiting else ():
             before = sum(task.uid in carried for task in pods)
             fit = min(fit, _times(shape.request, left_of(name, at_first=True), before))
             fit = min(fit, _times(shape.request, left_of(name, at_first=False), own.total()))

@@ -177,17 +177,21 @@ def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, CycleQueues, dict[str, S
 
 
 def is_within_limits(queues: CycleQueues, key: str, stay: list[Task], holds: dict[str, Sums]) -> bool:
-    """Whether the queues of a job are within their limits if these victims stay, where queues hold this without."""
+    """Whether the queues of a job are within their limits if these victims stay, where queues hold this without.
+
+    What other gangs lack that have a part of their minimum counts as held.
+    """
     cycle = queues.cycle
     if not LIMITING & cycle.facts.limits:
         return True
-    for task in stay:
-        queues.count(holds, task.uid)
+    more = [*(task.uid for task in stay), *(uid for uid in queues.owed if cycle.tasks[uid].job != key)]
+    for uid in more:
+        queues.count(holds, uid)
     held, columns = queues.standing(holds), set(cycle.sum_of(cycle.placed[key]))
     path = queues.path(cycle.jobs[key].spec.queue)
     within = all(holds[name][column] <= queues.most(name, held)[column] for name in path for column in columns)
-    for task in stay:
-        queues.count(holds, task.uid, -1)
+    for uid in more:
+        queues.count(holds, uid, -1)
     return within
 
 

@@ -175,9 +175,10 @@ def test_what_is_placed_and_reserved_counts_at_once(hierarchy: bool) -> None:
 
     world.place("c-wants", 2)
     assert world.refusal("b", cpu(2000)) == guarantee_kept(["a"], "", Shortage("cpu", 6000, 2000, 7000))
-    world.plugin.reserve(world.found("c"), cpu(1000), 1)
+    waits = world.asking("c")
+    world.plugin.reserve(world.found("c"), waits, 1)
     assert world.refusal("b", cpu(1000)) == guarantee_kept(["a"], "", Shortage("cpu", 7000, 1000, 7000))
-    world.plugin.reserve(world.found("c"), cpu(1000), -1)
+    world.plugin.reserve(world.found("c"), waits, -1)
     world.place("a-wants", 3)
     assert world.refusal("b", cpu(1000)) == ""
 

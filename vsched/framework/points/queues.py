@@ -73,16 +73,13 @@ class NamespaceLimit(Point):
 
 
 class Reserving(Point):
-    """Counts room reserved in a queue as held, where the plugin limits what the queue may hold."""
+    """Counts room that is reserved for tasks as held, where the plugin limits what a queue or a namespace may hold."""
 
     point = "allocatable"
 
     @abstractmethod
-    def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
-        """Reserve this much more room (``sign=1``) or less (``sign=-1``)."""
-
-    def reserve_claims(self, queue: Queue, tasks: Sequence[Task], sign: int) -> None:
-        """Reserve what the ResourceClaims of these tasks ask for (``sign=1``), or free it (``sign=-1``)."""
+    def reserve(self, queue: Queue, task: Task, sign: int) -> None:
+        """Reserve what the task and its ResourceClaims ask for (``sign=1``), or free it (``sign=-1``)."""
 
 
 class Preemptive(Point):

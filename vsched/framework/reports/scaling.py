@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 from heapq import heapify, heappop, heappush
-from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -159,23 +158,10 @@ class ScaleUps:
             return found
         tasks: Sequence[Task] = [task for task in asking.tasks if task.uid in found.pods]
         if view.sub_groups is None and asking.least < len(tasks):
-            tasks = self._needed(asking, tasks)
+            tasks = view.needed(self._session.plugins.ordered_tasks(tasks), asking.least)
         if len({task.shape for task in tasks}) > POD_SETS_MAX:
             return found  # one request cannot ask for so many kinds of pods
         return found._replace(asked=frozenset(task.uid for task in tasks))
-
-    def _needed(self, asking: Asking, tasks: Sequence[Task]) -> Sequence[Task]:
-        """The first of the tasks that are enough for the minima of the gang and of its roles."""
-        tasks = self._session.plugins.ordered_tasks(tasks)
-        lacking = asking.view.roles_missing()
-        needed: list[Task] = []
-        for task in tasks:
-            if lacking.get(task.role, 0) > 0:
-                lacking[task.role] -= 1
-                needed.append(task)
-        chosen = {task.uid for task in needed}
-        most = max(0, asking.least - len(needed))
-        return [*needed, *islice((task for task in tasks if task.uid not in chosen), most)]
 
     def _rank(self, asking: Asking) -> Rank:
         """Jobs whose gates were opened go first, because room in their queues is reserved for them."""

@@ -66,7 +66,7 @@ class PublishedJobs:
         self.admitted: dict[str, None] = {}
         """Keys of published jobs that were admitted and do not use all they were admitted for."""
         self.reserving: dict[str, None] = {}
-        """Keys of published jobs with pending tasks that their queue reserves room for."""
+        """Keys of published jobs with pending tasks that their queue may have to reserve room for."""
         self.asked: dict[str, None] = {}
         """Keys of jobs, strays included, with pods that were asked to end by themselves."""
         self.holders = RunningJobs()
@@ -128,7 +128,7 @@ class PublishedJobs:
         self.holders.put(key, job)
         self.runs.put(key, job)
         _note(self.nominated, key, job.nominated)
-        _note(self.reserving, key, 0 if job.kept_out else job.reserving)
+        _note(self.reserving, key, not job.kept_out and bool(job.reserving or job.may_be_partial))
         _note(self.asked, key, job.asked)
         claim = claim_of(job)
         _note(self.admitted, key, len(claim.inqueue))

@@ -279,6 +279,14 @@ class Job:
         return bool(self.counts[_BOUND] or self.counts[_RUNNING])
 
     @property
+    def may_be_partial(self) -> bool:
+        """Whether some pods have nodes and others wait, and the minimum, or that of a part, may not be met."""
+        if not self.pending or not self.allocated_count:
+            return False
+        spec = self.spec
+        return self.ready < spec.min_member or bool(spec.min_task_member or spec.sub_groups)
+
+    @property
     def allocated_count(self) -> int:
         """Tasks in an allocated status."""
         return self.ready - self.counts[_SUCCEEDED]

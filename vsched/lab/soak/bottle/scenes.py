@@ -42,7 +42,7 @@ autoscaling: {provisioningRequest: true, retries: 1, backOff: 300ms, holdEvictio
 """
 BUDGETS, REQUESTS = "policy/poddisruptionbudgets", "autoscaling.x-k8s.io/provisioningrequests"
 QUICK_LEASES = LeaseSettings(duration_seconds=3.0, renew_deadline_seconds=2.0, retry_seconds=0.5)
-LASTING_LEASES = LeaseSettings(duration_seconds=600.0, renew_deadline_seconds=500.0, retry_seconds=1.0)
+LASTING_LEASES = LeaseSettings(duration_seconds=20.0, renew_deadline_seconds=15.0, retry_seconds=1.0)
 
 
 def node(name: str, cpus: int) -> Obj:
@@ -282,7 +282,6 @@ class ShardsScene(Scene):
 
     name: ClassVar[str] = "shards"
     daemons: ClassVar[int] = 2
-    strokes: ClassVar[tuple[str, ...]] = ()
     late_seconds: ClassVar[float] = 0.4
 
     def options(self) -> Options:
