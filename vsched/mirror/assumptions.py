@@ -168,7 +168,7 @@ class Assumptions:
         self._stores.budgets.withdraw(uid)
         task = records.tasks.get(uid)
         if task is not None and task.status is _BINDING:
-            records.tried[uid] = task.node
+            records.tried[uid, task.node] = None
         shown = records.show(records.assumed.end(uid))
         shown |= records.show(records.assumed.unanswer(uid))
         forgotten = records.uses.claims.forget(uid) or shown
@@ -204,7 +204,7 @@ class Assumptions:
             task = records.assumed.begin(task, Status.BINDING, node)
             records.store(task)
             records.uses.claims.forget(uid)
-        if records.tried.get(uid) != node:
+        if (uid, node) not in records.tried:
             self._events.on_foreign(task)
         if moves:
             self._events.on_change()

@@ -32,7 +32,7 @@ class BindBackoff:
         )
 
     def clear(self, uid: str) -> None:
-        """Reset the count: the pod was bound, or is gone."""
+        """Reset the count: the pod was bound."""
         self._failures.pop(uid, None)
 
     def failed(self, uid: str, *, elsewhere: bool = False) -> None:

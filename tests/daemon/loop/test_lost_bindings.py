@@ -92,6 +92,43 @@ def test_a_pod_that_somebody_else_bound_is_taken_to_be_there() -> None:
     assert cache.assumptions.awaits(uid), "the watch has not shown it"
 
 
+def test_a_pod_on_any_node_that_was_tried_before_is_bound_by_nobody_else() -> None:
+    """What was forgotten may have been done: the watch shows it late."""
+    events, foreign, tried = MirrorEvents(), list[str](), list[str]()
+    events.on_foreign.add(lambda task: foreign.append(tried[-1]))
+    cache = Mirror(MirrorSettings(frozenset({"vsched"})), events)
+    cluster = manifests("node n1 cpu=1\nnode n2 cpu=1\nnode n3 cpu=1\njob ns/a pods=1 cpu=1")
+    for found in cluster:
+        cache.intake.apply(found["kind"], "ADDED", api.decode(found["kind"], orjson.dumps(found)))
+    (uid,) = (uid for job in cache.snapshot(NOW).jobs.values() for uid in job.tasks)
+    for node_name in ("n1", "n2"):
+        cache.assumptions.assume(CycleReport(binds=(Bind(uid, "ns", "a", node_name, "ns/a"),)))
+        cache.assumptions.forget(uid)
+
+    for found_on in ("n1", "n3"):
+        tried.append(found_on)
+        cache.assumptions.found_bound(uid, found_on)
+
+    assert foreign == ["n3"]
+
+
+async def test_a_pod_that_is_gone_is_not_bound_again_in_every_session() -> None:
+    """The watch of pods says nothing at all: the API server alone knows."""
+    faults = FaultInjector(plan_of({"seed": 1, "rules": [SILENT]}, "test"))
+    async with (
+        Cluster([], manifests=gang("a", 1), faults=faults) as cluster,
+        scheduling(cluster.url, period_seconds=0.02) as daemon,
+    ):
+        gone = partial(daemon.telemetry.registry.get_sample_value, "vsched_bindings_total", {"verdict": "gone"})
+        await until(lambda: daemon.health.ready().ok)
+        cluster.client.delete("pods", "default", "a-0", grace_seconds=0)
+        cluster.apply([node("n1")])
+        await until(lambda: gone() == 2)
+        sessions = daemon.telemetry.findings.cycles
+        await until(lambda: daemon.telemetry.findings.cycles > sessions + 8)
+        assert gone() == 2
+
+
 def relist(cluster: Cluster, proxy: FaultProxy) -> None:
     cluster.expire_watches("pods")
 

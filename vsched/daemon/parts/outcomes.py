@@ -68,7 +68,11 @@ class Outcomes:
                 self._pod_events.bind_failed(bind, outcome.message)
             case BindOutcome.UNDONE:
                 self._mirror.assumptions.binding_refused(bind.uid, outcome.message)
-            case BindOutcome.GONE | BindOutcome.DROPPED:
+            case BindOutcome.GONE:
+                # The watch may be late: until it shows it, the pod is decided on again, and not in every session.
+                self._mirror.assumptions.binding_settled(bind.uid)
+                self._bind_backoff.failed(bind.uid)
+            case BindOutcome.DROPPED:
                 self._clear(bind.uid)
                 self._mirror.assumptions.forget(bind.uid)
 

@@ -32,9 +32,9 @@ class PodRecords:
         self.assumed = AssumedTasks()
         self.classless: dict[str, tuple[bool, str]] = {}
         """Pods with the priority of their class: whether each is gated, and its unsupported features."""
-        self.tried: LRUCache[str, str] = LRUCache(TRIED_MAX)
-        """Nodes that pods were to be bound to where that failed, or seemed to: an answer that was lost may have been
-        a yes."""
+        self.tried: LRUCache[tuple[str, str], None] = LRUCache(TRIED_MAX)
+        """Pods (by uid) and nodes that they were to be bound to where that failed, or seemed to: an answer that was
+        lost may have been a yes."""
 
     def adopt(self, tasks: dict[str, Task]) -> None:
         """Take over the pods that another mirror knows; the stores of jobs and nodes have them already."""

@@ -113,7 +113,7 @@ class PodStore:
     def _is_foreign(self, before: Task, after: Task) -> bool:
         """Whether a pod that waited has a node which we did not choose."""
         waited = before.status in (Status.PENDING, Status.BINDING) and bool(after.node)
-        return waited and after.node not in (before.node, self._records.tried.get(after.uid))
+        return waited and after.node != before.node and (after.uid, after.node) not in self._records.tried
 
     def learn(self) -> Mapping[str, Learnt]:
         """Learnt durations, with pods that finished since the last call; valid until the next call."""
