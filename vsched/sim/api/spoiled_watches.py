@@ -129,7 +129,8 @@ class _Held:
         for line in data.splitlines(keepends=True):
             event = orjson.loads(line)
             metadata = event["object"].get("metadata") or {}
-            key = (metadata.get("namespace"), metadata["name"]) if "name" in metadata else event["type"]
+            # An object is its uid: that one was deleted is sent even where another one has its name by then.
+            key = metadata.get("uid") or event["type"]
             first = self._latest.pop(key)[0] if key in self._latest else event["type"]
             self._latest[key] = first, line, event
 
