@@ -107,7 +107,7 @@ def podgroup_write(outcome: JobOutcome, uid: str, conditions: Iterable[Mapping[s
     return _podgroup_patch(outcome.key, status, subresource, uid)
 
 
-def podgroup_unusable(key: str, reason: str, message: str, now: float, subresource: bool) -> Write:
+def podgroup_unusable(key: str, uid: str, reason: str, message: str, now: float, subresource: bool) -> Write:
     """Set the only condition of a PodGroup that cannot be used; its other conditions no longer apply."""
     condition = {
         "type": "Unschedulable",
@@ -116,10 +116,10 @@ def podgroup_unusable(key: str, reason: str, message: str, now: float, subresour
         "message": message,
         "lastTransitionTime": time_stamp(now),
     }
-    return _podgroup_patch(key, {"conditions": [condition]}, subresource)
+    return _podgroup_patch(key, {"conditions": [condition]}, subresource, uid)
 
 
-def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool, uid: str = "") -> Write:
+def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool, uid: str) -> Write:
     body: dict[str, Any] = {"status": status}
     if uid:
         body["metadata"] = {"uid": uid}

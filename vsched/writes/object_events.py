@@ -71,5 +71,5 @@ class ObjectEvents:
         key, now = f"{problem.namespace}/{problem.name}", self._clock.now()
         # Where that fails, the Event says the same.
         await self._statuses.send(
-            lambda subresource: podgroup_unusable(key, problem.reason, problem.message, now, subresource)
+            lambda subresource: podgroup_unusable(key, problem.uid, problem.reason, problem.message, now, subresource)
         )
