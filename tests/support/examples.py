@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from random import Random
 
-LEAST = 25
+LEAST = 10
 """So many examples each property draws in a run that is not thorough: many runs with other seeds see more than one."""
 THOROUGH = bool(os.environ.get("THOROUGH"))
 

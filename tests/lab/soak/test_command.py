@@ -14,41 +14,27 @@ from vsched.errors import VschedError
 from vsched.lab.soak import words
 
 
-def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
-    arguments = "soak --nodes 20 --pods-per-minute 600 --kill-every 700ms --kills 1 --daemons 1 --ask --json"
-    faults = tmp_path / "faults.yaml"
-    faults.write_text("rules: [{fault: slow, percent: 50, delay_ms: 1}]")
-    further = ("--faults", str(faults), "--keep", str(tmp_path))
-    done = CliRunner().invoke(cli, [*arguments.split(), *further], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    document = orjson.loads(done.stdout)
-    assert document["violations"] == {}
-    assert document["kills"] == 1
-    assert document["kill_to_binding_seconds"]["max"] > 0
-    assert document["created"] > 5
-    assert (document["waiting"], document["partial_gangs"]) == (0, 0)
-    assert document["bound"] > 5
-    assert "checked_sessions" in document, "sessions are checked in idle time, of which there may be none here"
-    assert document["answers"] > 0
-    assert document["trends"]["rss_mb"]["peak"] > 20
-    assert document["trends"]["series"]["peak"] > 50
-    assert [line.split()[0] for line in document["faults"]] == ["fault", "slow"]
-    assert not list(tmp_path.glob("daemon-*.log")), "logs without complaints are not found"
-
-
 def test_a_short_soak_of_shards_with_claims_keeps_every_promise(tmp_path: Path) -> None:
     faults = tmp_path / "faults.yaml"
     rules = (
         "[{fault: slow, percent: 10, delay_ms: 200}, {fault: drop-after, percent: 5}, {fault: conflict, percent: 5}]"
     )
     faults.write_text(f"user_agents: [vsched/]\nrules: {rules}")
-    arguments = "soak --claims --shards 2 --minutes 1 --nodes 10 --pods-per-minute 300 --kill-every 2s --kills 1 --json"
-    further = ("--lease-seconds", "2", "--faults", str(faults))
+    arguments = "soak --claims --shards 2 --ask --nodes 10 --pods-per-minute 300 --kill-every 2s --kills 1 --json"
+    further = ("--lease-seconds", "2", "--faults", str(faults), "--keep", str(tmp_path))
     done = CliRunner().invoke(cli, [*arguments.split(), *further], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     document = orjson.loads(done.stdout)
-    assert (document["violations"], document["kills"], document["waiting"]) == ({}, 1, 0)
-    assert document["bound"] > 5
+    assert (document["violations"], document["kills"]) == ({}, 1)
+    assert (document["waiting"], document["partial_gangs"]) == (0, 0)
+    assert document["kill_to_binding_seconds"]["max"] > 0
+    assert min(document["created"], document["bound"]) > 5
+    assert "checked_sessions" in document, "sessions are checked in idle time, of which there may be none here"
+    assert document["answers"] > 0
+    assert document["trends"]["rss_mb"]["peak"] > 20
+    assert document["trends"]["series"]["peak"] > 50
+    assert [line.split()[0] for line in document["faults"]][:2] == ["fault", "slow"]
+    assert not list(tmp_path.glob("daemon-*.log")), "logs without complaints are not found"
 
 
 @pytest.mark.parametrize(

@@ -131,9 +131,9 @@ def asking(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("seed", [2, *seeds(1, "webhooks in a bottle")])
-def test_all_heals_once_admission_webhooks_let_things_pass_again(seed: int) -> None:
-    """Seed 2: a webhook that refused a gang on all nodes for ten seconds kept it in part for five minutes."""
+def test_all_heals_once_admission_webhooks_let_things_pass_again() -> None:
+    """A webhook that refused a gang on all nodes for ten seconds once kept it in part for five minutes."""
+    (seed,) = seeds(1, "webhooks in a bottle")
     bottle = bottle_of(BottleFaults(webhooks=WEBHOOKS), seconds=40.0, nodes=8, seed=seed)
     assert bottle.run()["told"] == {}
     assert sum(bool(told(bottle, f"webhook-{kind}")) for kind in WebhookFaultKind) > 1
