@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from importlib import resources
@@ -427,7 +428,7 @@ def test_every_flag_that_is_an_everyday_choice_has_a_value() -> None:
 def test_the_image_is_the_one_that_the_steps_of_the_readme_make() -> None:
     image = container_of(objects_of({}))["image"]
     made = subprocess.run(["make", "--dry-run", "image"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert f"docker build -f helm/image/Dockerfile -t {image} dist" in made
+    assert re.search(rf"docker build -f helm/image/Dockerfile --build-arg BASE=\S+ -t {re.escape(image)} dist", made)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"kind load docker-image {image} " in readme
     assert "helm install vsched helm/vsched --namespace vsched --create-namespace\n" in readme

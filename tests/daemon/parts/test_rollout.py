@@ -177,7 +177,7 @@ async def test_a_candidate_that_evicts_more_than_promised_is_taken_back() -> Non
         for each in gang("low", 4, minimum=1):
             cluster.client.create("pods" if each["kind"] == "Pod" else "scheduling.volcano.sh/podgroups", each)
         async with scheduling(cluster.url, policy=await opened(client)) as daemon:
-            await until(lambda: is_in(cluster, RolloutPhase.RUNNING))
+            await until(lambda: is_in(cluster, RolloutPhase.RUNNING) and len(nodes_of(cluster)) == 4)
             for each in of_class("high", gang("high", 1)):
                 cluster.client.create("pods" if each["kind"] == "Pod" else "scheduling.volcano.sh/podgroups", each)
             await until(lambda: is_in(cluster, RolloutPhase.TAKEN_BACK), SOON_SECONDS)
