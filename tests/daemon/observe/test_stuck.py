@@ -19,6 +19,7 @@ import pytest_asyncio
 
 from tests.daemon.making import GROUP, WISH, Making
 from tests.daemon.situations import PLAIN, SITUATIONS, Stuck
+from tests.daemon.situations_more import MORE
 from tests.support.contents import KINDS, contents, kept_but_for
 from tests.support.kubectl import KUBECTL
 from tests.support.lessening import a_notch_less
@@ -40,6 +41,7 @@ from vsched.web.snapshots import FrozenSnapshot
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+ALL = {**SITUATIONS, **MORE}
 KEY = "default/b"
 QUICK = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)))
 OPTIONS = {"period_seconds": 0.5, "advise": False, "listen_address": "127.0.0.1:0"}
@@ -249,7 +251,7 @@ async def made_as_told(cluster: Cluster, making: Making, change: Change, folder:
 
 
 @pytest.mark.real_time
-@pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in SITUATIONS.items()])
+@pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in ALL.items()])
 async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, one_for_all: AtWork, tmp_path: Path) -> None:
     async with in_situation(stuck, one_for_all, tmp_path) as (cluster, daemon, policy_file):
         comes = objects(stuck.job)

@@ -368,7 +368,8 @@ class Telemetry:
                 if created >= self.measured_from:
                     note(self.measured.waits, age_ms / 1e3)
             return
-        self._log_failed("binding failed", outcome.bind, outcome)
+        if outcome.verdict is not BindOutcome.GONE:  # a pod may be deleted at any time: nothing has failed
+            self._log_failed("binding failed", outcome.bind, outcome)
 
     def binding_lost(self, bind: Bind) -> None:
         """A binding was accepted, and the API server no longer knows it."""
