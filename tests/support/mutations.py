@@ -18,8 +18,10 @@ import msgspec
 import orjson
 import pytest
 
-from vsched.daemon.parts.outcomes import Outcomes
-from vsched.lab.soak.bottle.faults import BottleFaults, ProcessFault, ProcessFaultKind
+from vsched.daemon.parts.outcomes import Outcomes, StatusOutcomes
+from vsched.kube.lease.candidate import Elector
+from vsched.kube.watch.reflector import Reflector
+from vsched.lab.soak.bottle.faults import BottleFaults, ClusterFault, ClusterFaultKind, ProcessFault, ProcessFaultKind
 from vsched.lab.soak.bottle.run import Bottle
 from vsched.lab.soak.bottle.settings import BottleSettings
 from vsched.mirror.assumptions import Assumptions
@@ -28,7 +30,14 @@ from vsched.mirror.state.resource_versions import SeenVersions
 from vsched.sim.api.fault_plan import FaultKind, FaultRule
 from vsched.writes import bindings, evictions
 from vsched.writes.bind_backoff import BindBackoff
+from vsched.writes.claims import devices
+from vsched.writes.claims.releases import Releases
+from vsched.writes.claims.transaction import GangTransaction
+from vsched.writes.confirmations import Confirmations
 from vsched.writes.eviction_backoff import EvictionBackoff
+from vsched.writes.status import nominations, podgroups
+from vsched.writes.status.queues import QueueStatuses
+from vsched.writes.workqueue import Workqueue
 from vsched.writes.writer import Write, Writer
 
 MOST_SEEDS = 3
@@ -68,15 +77,59 @@ CROWDED = BottleSettings(
     faults=FAULTS,
 )
 """Few nodes, much work, and names that are used again."""
+ACTS = ("pods/binding", "pods/eviction")
+ROUGH = msgspec.structs.replace(
+    CROWDED,
+    faults=BottleFaults(
+        rules=(
+            FaultRule(fault=FaultKind.ERROR, percent=70, resources=("pods/eviction",)),
+            FaultRule(fault=FaultKind.CONFLICT, percent=20, resources=("pods/binding",)),
+            FaultRule(fault=FaultKind.DROP_AFTER, percent=25, resources=ACTS),
+            FaultRule(fault=FaultKind.DENIED, percent=10, resources=("pods/binding",)),
+            FaultRule(fault=FaultKind.CONFLICT, percent=10),
+            FaultRule(fault=FaultKind.ERROR, percent=10),
+            FaultRule(fault=FaultKind.WATCH_EXPIRED, percent=20, delay_ms=4000.0),
+            FaultRule(fault=FaultKind.WATCH_CUT, percent=20, delay_ms=4000.0),
+            FaultRule(fault=FaultKind.WATCH_SKIPS, percent=20, delay_ms=3000.0),
+            FaultRule(fault=FaultKind.WATCH_LATE, percent=50, delay_ms=3000.0),
+        )
+    ),
+)
+"""The same where most requests fail in some way, and watches are late."""
+SEVERAL = msgspec.structs.replace(
+    CROWDED,
+    seconds=60.0,
+    daemons=2,
+    faults=BottleFaults(
+        processes=(
+            ProcessFault(fault=ProcessFaultKind.PAUSE, every_seconds=20.0, lasts_seconds=40.0),
+            ProcessFault(fault=ProcessFaultKind.KILL, every_seconds=60.0),
+        ),
+    ),
+)
+"""Two daemons, of which one may act."""
+RESTORED = msgspec.structs.replace(
+    CROWDED,
+    seconds=60.0,
+    faults=BottleFaults(
+        cluster=(
+            ClusterFault(fault=ClusterFaultKind.RESTORE, every_seconds=10.0, lasts_seconds=5.0, back_seconds=15.0),
+        ),
+    ),
+)
+"""An API server that is restored from backups."""
 
 Changed = Callable[[Any], Any]
 """What takes the place of a function or a property, made of what it was."""
 
 
 class Mutation(NamedTuple):
-    """Places that are changed."""
+    """Places that are changed, and the bottle that is to find it."""
 
     changes: Sequence[tuple[Any, str, Changed]]
+    bottle: BottleSettings = CROWDED
+    heals: str = ""
+    """Why none of the bottles finds it: what else protects."""
 
 
 def always(value: object) -> Changed:
@@ -109,6 +162,25 @@ def without(*path: str) -> Changed:
         return made
 
     return changed
+
+
+def claims_unpinned(before: Any) -> Any:
+    def patch(*args: Any, **more: Any) -> Any:
+        send = before(*args, **more)
+        return send._replace(write=without("metadata")(lambda: send.write)())
+
+    return patch
+
+
+def nothing_given_back(before: Any) -> Any:
+    async def undo(self: Any) -> list[str]:
+        return []
+
+    return undo
+
+
+def leads_for_ever(before: Any) -> Any:
+    return lambda self: self.leading.is_set()
 
 
 def every_fifth_lost(before: Any) -> Any:
@@ -162,6 +234,16 @@ def refused_is_bound(before: Any) -> Any:
     return binding
 
 
+def whatever_version(before: Any) -> Any:
+    async def replace(self: Any, client: Any, record: Any, spec: Any) -> None:
+        kept = {**record.lease["metadata"]}
+        kept.pop("resourceVersion"), kept.pop("uid", None)
+        record = msgspec.structs.replace(record, lease={**record.lease, "metadata": kept})
+        await before(self, client, record, spec)
+
+    return replace
+
+
 def nodes_swapped(before: Any) -> Any:
     """Every tenth binding goes to the first node."""
     count = iter(range(1 << 30))
@@ -188,21 +270,42 @@ MUTATIONS = {
     "every tenth binding goes to another node": Mutation([(bindings, "binding_write", nodes_swapped)]),
     "every fifth binding is lost": Mutation([(bindings.Dispatcher, "_submit", every_fifth_lost)]),
     "every fifth eviction is lost": Mutation([(evictions.Evictor, "_submit", every_fifth_lost)]),
-    "nothing is sent again": Mutation([(Writer, "send", sent_once)]),
+    "nothing is sent again": Mutation(
+        [(Writer, "send", sent_once)], ROUGH, "what failed is decided or written anew: it only takes longer"
+    ),
     "evictions are not carried out": Mutation([(evictions.Evictor, "_evict", nothing_done)]),
-    "a refused binding counts as bound": Mutation([(Outcomes, "binding", refused_is_bound)]),
+    "a refused binding counts as bound": Mutation([(Outcomes, "binding", refused_is_bound)], ROUGH),
     "a refused binding is kept as assumed": Mutation([(BindBackoff, "failed", always(None))]),
-    "a placement that failed twice is never given up": Mutation([(BindBackoff, "_write", nothing_done)]),
-    "an answer that was lost counts as no": Mutation([(bindings, "is_doubtful", always(False))]),
+    "a placement that failed twice is never given up": Mutation([(BindBackoff, "_write", nothing_done)], ROUGH),
+    "an answer that was lost counts as no": Mutation(
+        [(bindings, "is_doubtful", always(False))], ROUGH, "the next binding is refused with the node that the pod has"
+    ),
     "an assumption never ends": Mutation([(Assumptions, "forget", always(False))]),
     "a refused eviction is kept as assumed": Mutation([(EvictionBackoff, "refused", always(None))]),
-    "an eviction without an answer is kept as assumed": Mutation([(EvictionBackoff, "doubted", always(None))]),
-    "late events count": Mutation([(SeenVersions, "admit", admits_all)]),
-    "late deletions count": Mutation([(SeenVersions, "delete", deletes_all)]),
-    "what a list lacks is kept": Mutation([(SeenVersions, "finish", keeps_what_is_gone)]),
+    "an eviction without an answer is kept as assumed": Mutation([(EvictionBackoff, "doubted", always(None))], ROUGH),
+    "late events count": Mutation(
+        [(SeenVersions, "admit", admits_all)], ROUGH, "a watch that repeats comes to the newest state in the end"
+    ),
+    "late deletions count": Mutation(
+        [(SeenVersions, "delete", deletes_all)], ROUGH, "a watch that repeats comes to the newest state in the end"
+    ),
+    "what a list lacks is kept": Mutation([(SeenVersions, "finish", keeps_what_is_gone)], RESTORED),
     "what a list has changed is passed over": Mutation([(SeenVersions, "list", always(False))]),
     "deleted pods are kept": Mutation([(ObjectIntake, "_delete", deaf_to_deletions("Pod"))]),
     "deleted PodGroups are kept": Mutation([(ObjectIntake, "_delete", deaf_to_deletions("PodGroup"))]),
+    "statuses of PodGroups carry no uid": Mutation([(podgroups, "podgroup_write", without("metadata"))]),
+    "nominations carry no uid": Mutation([(nominations, "pod_status_write", without("metadata"))]),
+    "claims are written in whatever version": Mutation([(devices, "patch", claims_unpinned)]),
+    "claims are not given back": Mutation([(Releases, "_write", nothing_done)]),
+    "what a gang has of its claims is kept": Mutation([(GangTransaction, "undo", nothing_given_back)], ROUGH),
+    "what failed is not tried again": Mutation([(Workqueue, "retry", always(None))], ROUGH),
+    "statuses of queues are not written": Mutation([(QueueStatuses, "_write", nothing_done)]),
+    "a status that was refused counts as written": Mutation([(StatusOutcomes, "status", always(None))], ROUGH),
+    "a Lease is written in whatever version": Mutation([(Elector, "_replace", whatever_version)], SEVERAL),
+    "nobody looks who has the Lease": Mutation([(Elector, "_is_in_force", always(False))], SEVERAL),
+    "who was paused acts on an old Lease": Mutation([(Elector, "holds", leads_for_ever)], SEVERAL),
+    "an accepted binding is never looked at again": Mutation([(Confirmations, "accepted", always(None))], RESTORED),
+    "watches are resumed at any version": Mutation([(Reflector, "_resume_version", always(""))], ROUGH),
 }
 
 
@@ -220,9 +323,9 @@ def changed(mutation: Mutation) -> Iterator[None]:
         yield
 
 
-def broken_by(seed: int) -> Sequence[str]:
-    """The promises that a crowded bottle breaks, the first one first."""
-    bottle = Bottle(msgspec.structs.replace(CROWDED, seed=seed))
+def broken_by(seed: int, settings: BottleSettings = CROWDED) -> Sequence[str]:
+    """The promises that a bottle breaks, the first one first."""
+    bottle = Bottle(msgspec.structs.replace(settings, seed=seed))
     return list(bottle.run()["violations"])
 
 
@@ -230,7 +333,7 @@ def found(name: str, seeds: int = MOST_SEEDS) -> tuple[int, str]:
     """After how many seeds a mutation is found, and by which promise, in this process; 0 where it is not."""
     with changed(MUTATIONS[name]):
         for seed in range(1, seeds + 1):
-            if broken := broken_by(seed):
+            if broken := broken_by(seed, MUTATIONS[name].bottle):
                 return seed, broken[0]
     return 0, ""
 
@@ -243,7 +346,7 @@ def _row(name: str) -> str:
         seeds, _, promise = said.partition(" ")
     except subprocess.TimeoutExpired:
         seeds, promise = "1", NEVER_ENDS
-    return f"| {name} | {seeds if seeds != '0' else '-'} | {promise} |"
+    return f"| {name} | - | {MUTATIONS[name].heals} |" if seeds == "0" else f"| {name} | {seeds} | {promise} |"
 
 
 def main(arguments: Sequence[str]) -> None:

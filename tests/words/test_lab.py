@@ -68,6 +68,8 @@ SENTENCES = [
     (bottle.broken("never bound", 2), "broken: never bound, 2 times"),
     (bottle.again("vsched soak --virtual"), "up to the moment before: vsched soak --virtual"),
     (bottle.smaller("vsched soak --virtual"), "the same goes wrong: vsched soak --virtual"),
+    (bottle.ACCEPTED_AND_LOST, "binding accepted and lost"),
+    (bottle.NAMES_NO_OBJECT, "write that names no uid and no version"),
     (bottle.NOTHING_PLANNED, "nothing is planned any more: whoever waits would wait for ever"),
     (bottle.DAEMON_DIED, "daemon died"),
     (bottle.ERROR_IN_LOG, "error in a log"),

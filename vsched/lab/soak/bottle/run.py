@@ -17,21 +17,24 @@ import structlog
 
 from vsched.apimachinery.manifests.node_pools import pool_of
 from vsched.daemon.options import Options
-from vsched.daemon.words.log import RIVAL
+from vsched.daemon.words.log import BINDING_LOST, RIVAL
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.faults import SERVER
 from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.misfortunes.happening import Misfortunes
 from vsched.lab.soak.bottle.misfortunes.webhooks import DAEMONS
+from vsched.lab.soak.bottle.named import says_which
 from vsched.lab.soak.bottle.network import End
 from vsched.lab.soak.bottle.processes import Process, current
 from vsched.lab.soak.bottle.settings import BottleSettings
 from vsched.lab.soak.bottle.users import BottleUsers
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 from vsched.log import LEVELS
-from vsched.sim.api.fault_plan import FaultInjector
+from vsched.sim.api.fault_plan import FaultInjector, FaultKind
+from vsched.sim.api.server import Gate
 from vsched.sim.cluster import Cluster
+from vsched.sim.requests.request import ApiRequest
 
 LOOK_SECONDS = 5.0
 POOL = {"name": "more", "delay": "5s", "idle": "20s"}
@@ -86,6 +89,10 @@ class Bottle:
 
     def __init__(self, settings: BottleSettings, loop: BottleLoop | None = None) -> None:
         self._settings = settings
+        wrong = settings.faults
+        silent = any(rule.fault is FaultKind.WATCH_SILENT for rule in wrong.rules)
+        self._sees_soon = not (wrong.processes or wrong.cluster or silent)
+        """Whether daemons see all that is accepted before they doubt it."""
         self._random = Random(settings.seed)
         self.loop = loop or BottleLoop(self._new_random())
         self.loop.network.on_arrival.add(self._arrived)
@@ -167,6 +174,8 @@ class Bottle:
             self.violations.add(words.ERROR_IN_LOG, f"{name}: {event}")
         elif level == "warning":
             self.warned[event] += 1
+            if event == BINDING_LOST and self._sees_soon:
+                self.violations.add(words.ACCEPTED_AND_LOST, f"{name}: {record}")
             if event == RIVAL:
                 self.violations.add(words.BOUND_BY_ANOTHER, f"{name}: {record}")
             if "rule" in record:
@@ -191,7 +200,7 @@ class Bottle:
         self.misfortunes = misfortunes = Misfortunes(settings.faults, self._new_random(), process)
         misfortunes.on_fault.add(lambda kind, name: self._say("", f"{kind} {name}"))
         pools = [pool_of("bottle", POOL | {"max": settings.more_nodes})] if settings.more_nodes else ()
-        gate, seed = misfortunes.gate, self._random.getrandbits(32)
+        gate, seed = self._looked_at(misfortunes.gate), self._random.getrandbits(32)
         cluster, server = await self._served(
             lambda: Cluster(settings.nodes, pools=pools, faults=injector, gate=gate, seed=seed), process, over
         )
@@ -223,6 +232,17 @@ class Bottle:
         over.set()
         misfortunes.end()
         await self._ended(self.daemons, running, server)
+
+    def _looked_at(self, gate: Gate | None = None) -> Gate:
+        """What stands before the API server: it sees that daemons say which objects they mean."""
+
+        async def see(call: ApiRequest) -> None:
+            if call.user_agent.startswith(DAEMONS) and not says_which(call):
+                self.violations.add(words.NAMES_NO_OBJECT, f"{call.user_agent}: {call.method} {call.path}")
+            if gate is not None:
+                await gate(call)
+
+        return see
 
     def _all_is_well(self) -> None:
         """Nothing goes wrong from now on."""

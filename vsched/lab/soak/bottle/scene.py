@@ -202,7 +202,14 @@ class SceneRun(Bottle):
         scene, over, process = self._scene, asyncio.Event(), self._process(SERVER)
         settings = ClusterSettings(controllers=ControllerSettings(pods=PodTimes(termination=0.2)))
         cluster, server = await self._served(
-            lambda: Cluster(scene.nodes(), manifests=scene.objects(), pools=scene.pools, settings=settings, seed=1),
+            lambda: Cluster(
+                scene.nodes(),
+                manifests=scene.objects(),
+                pools=scene.pools,
+                settings=settings,
+                gate=self._looked_at(),
+                seed=1,
+            ),
             process,
             over,
         )
