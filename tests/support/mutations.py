@@ -275,7 +275,7 @@ MUTATIONS = {
     ),
     "evictions are not carried out": Mutation([(evictions.Evictor, "_evict", nothing_done)]),
     "a refused binding counts as bound": Mutation([(Outcomes, "binding", refused_is_bound)], ROUGH),
-    "a refused binding is kept as assumed": Mutation([(BindBackoff, "failed", always(None))]),
+    "a refused binding is kept as assumed": Mutation([(BindBackoff, "failed", always(None))], ROUGH),
     "a placement that failed twice is never given up": Mutation([(BindBackoff, "_write", nothing_done)], ROUGH),
     "an answer that was lost counts as no": Mutation(
         [(bindings, "is_doubtful", always(False))], ROUGH, "the next binding is refused with the node that the pod has"
