@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from vsched import __version__
 from vsched.client import words
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vsched.web.pages.profile import ProfileShown
     from vsched.web.pages.views import JobShown, NodeShown, QueueShown
 
+T = TypeVar("T")
 Parameters = dict[str, str]
 Kind = Literal["Pod", "PodGroup"]
 
@@ -88,22 +89,20 @@ class DaemonClient:
         """Devices of these nodes, or of the first that have some, and who holds each resource."""
         from vsched.web.overview.devices import DevicesShown
 
-        found: DevicesShown = await self._read("/devices", DevicesShown, {"node": ",".join(nodes)} if nodes else {})
-        return found
+        return await self._read("/devices", DevicesShown, {"node": ",".join(nodes)} if nodes else {})
 
     async def autoscaling(self) -> AutoscalingShown:
         """ProvisioningRequests of gangs, and CapacityBuffers."""
         from vsched.controllers.provisioning.shown import AutoscalingShown
 
-        found: AutoscalingShown = await self._read("/autoscaling", AutoscalingShown)
-        return found
+        return await self._read("/autoscaling", AutoscalingShown)
 
     async def queue_history(self, span: str = "hour", points: int = 60, queue: str | None = None) -> ShareSeries:
         """Shares of queues over the last ``hour`` or ``week``, or of one queue; the cluster has the empty name."""
         from vsched.web.overview.share_series import ShareSeries
 
         parameters = {"span": span, "points": str(points), **({} if queue is None else {"queue": queue})}
-        found: ShareSeries = await self._read("/queue-history", ShareSeries, parameters)
+        found = await self._read("/queue-history", ShareSeries, parameters)
         if not found.queues:
             await self._expect_leader()
         return found
@@ -113,8 +112,7 @@ class DaemonClient:
         from vsched.model.history.showback import Showback
 
         parameters = {"since": f"{seconds:g}", "by": ",".join(by)}
-        found: Showback = await self._read("/usage-history", Showback, parameters)
-        return found
+        return await self._read("/usage-history", Showback, parameters)
 
     async def shadow(self, seconds: float | None = None) -> Comparing:
         """What a shadow has found, of the last seconds or since it began; raises BadInput where it is none."""
@@ -122,14 +120,11 @@ class DaemonClient:
         from vsched.shadow.summary import Comparing
 
         try:
-            found: Comparing = await self._read(
-                "/shadow", Comparing, {} if seconds is None else {"since": str(seconds)}
-            )
+            return await self._read("/shadow", Comparing, {} if seconds is None else {"since": str(seconds)})
         except BadInput as error:
             if isinstance(error.__cause__, NotFound):
                 raise BadInput(words.no_shadow(self.server)) from None
             raise
-        return found
 
     # -- why something waits
 
@@ -148,8 +143,7 @@ class DaemonClient:
 
         parameters |= {} if seconds is None else {"seconds": f"{seconds:g}"}
         parameters |= {} if changes else {"changes": "false"}
-        found: Explanation = await self._read(path, Explanation, parameters)
-        return found
+        return await self._read(path, Explanation, parameters)
 
     # -- recordings
 
@@ -159,7 +153,7 @@ class DaemonClient:
 
     async def recordings(self) -> Sequence[RecordingLine]:
         """The sessions that were recorded because something looked wrong."""
-        page = await self._read("/recordings", dict[str, list[dict[str, Any]]])
+        page: Any = await self._read("/recordings", dict[str, list[dict[str, Any]]])
         found: Sequence[RecordingLine] = page.get("recordings", ())
         if not found:
             await self._expect_leader()
@@ -175,8 +169,7 @@ class DaemonClient:
         """Where the daemon spends its time; it is sampled for so long, 20 seconds at most."""
         from vsched.web.pages.profile import ProfileShown
 
-        found: ProfileShown = await self._read("/debug/profile", ProfileShown, {"seconds": f"{seconds:g}"})
-        return found
+        return await self._read("/debug/profile", ProfileShown, {"seconds": f"{seconds:g}"})
 
     # -- asking
 
@@ -199,7 +192,7 @@ class DaemonClient:
             await self._expect_leader()
         return found
 
-    async def _read(self, path: str, kind: Any, parameters: Parameters | None = None) -> Any:
+    async def _read(self, path: str, kind: type[T], parameters: Parameters | None = None) -> T:
         return decoded(self.server, await self.get(path, parameters), kind)
 
     async def _expect_leader(self) -> None:
@@ -229,7 +222,7 @@ class DaemonClient:
             raise explained_error(self._target, error) from error
 
 
-def decoded(where: str, answer: object, kind: Any) -> Any:
+def decoded(where: str, answer: object, kind: type[T]) -> T:
     """An answer as records of ``kind``; raises BadInput where it is malformed, such as that of another version."""
     import msgspec
 
