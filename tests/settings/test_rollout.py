@@ -11,7 +11,7 @@ import yaml
 from vsched.errors import BadPolicy
 from vsched.framework.registry import Registry
 from vsched.settings import load_text
-from vsched.settings.rollout import Limit, Measure, RolloutSpec, RolloutStep, read_rollout
+from vsched.settings.rollout import Limit, LimitReference, Measure, RolloutSpec, RolloutStep, read_rollout
 from vsched.settings.words import rollout as words
 from vsched.settings.words.reading import did_you_mean
 
@@ -37,7 +37,7 @@ def test_everything_that_may_be_said_is_read() -> None:
     steps = (RolloutStep(1800.0, shadow=True), RolloutStep(48 * 3600.0, 22 * 60, 6 * 60), RolloutStep(24 * 3600.0))
     limits = (
         Limit(Measure.EVICTIONS, 20.0),
-        Limit(Measure.WAIT, 1.2, of_baseline=True),
+        Limit(Measure.WAIT, 1.2, LimitReference.BASELINE),
         Limit(Measure.IN_VAIN, 0.0),
         Limit(Measure.SESSION, 0.2),
     )
@@ -46,7 +46,7 @@ def test_everything_that_may_be_said_is_read() -> None:
 
 def test_a_limit_may_be_what_the_shadow_step_predicts() -> None:
     found = read_rollout(GOOD.replace('"<= 20"', '"<= 150 % of predicted"'), "here")
-    assert found.limits[0] == Limit(Measure.EVICTIONS, 1.5, of_predicted=True)
+    assert found.limits[0] == Limit(Measure.EVICTIONS, 1.5, LimitReference.PREDICTED)
     shadow, *others = found.steps
     assert [found.limits[0].holds_in(step) for step in (shadow, *others)] == [False, True, True]
 

@@ -37,7 +37,7 @@ SENTENCES = [
         "the candidate is in force within 22:00-06:00 UTC, for 48h in all",
     ),
     (
-        rollout.breaks("wait p95", "40s", "<= 12s", rollout.of_baseline("10s")),
+        rollout.breaks("wait p95", "40s", "<= 12s", rollout.of_reference("baseline", "10s")),
         "wait p95: measured 40s, promised <= 12s (baseline 10s)",
     ),
     (rollout.taken_back("wait p95: x"), "wait p95: x; the policy before is in force again"),
@@ -51,9 +51,9 @@ SENTENCES = [
         rollout.began_anew("step 1 of 1"),
         "begins anew: the policy, the candidate or the rollout was edited; step 1 of 1",
     ),
-    (rollout.of_predicted("12"), " (predicted 12)"),
-    (rollout.share_of_predicted(1.5), "<= 150% of predicted"),
-    (rollout.share_of_baseline(1.2), "<= 120% of baseline"),
+    (rollout.of_reference("predicted", "12"), " (predicted 12)"),
+    (rollout.share_of_reference(1.5, "predicted"), "<= 150% of predicted"),
+    (rollout.share_of_reference(1.2, "baseline"), "<= 120% of baseline"),
     (rollout.refused("x"), "rollout refused, the policy of its own key is in force: x"),
     (
         rollout.told("Running", "step 1 of 1", in_force=True),

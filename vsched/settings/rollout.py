@@ -53,19 +53,25 @@ class Measure(StrEnum):
         return self in (Measure.EVICTIONS, Measure.IN_VAIN)
 
 
+class LimitReference(StrEnum):
+    """What a limit may be a share of."""
+
+    BASELINE = "baseline"
+    PREDICTED = "predicted"
+    """What the shadow step before has measured."""
+
+
 class Limit(msgspec.Struct, frozen=True):
     """The most that a figure may be."""
 
     measure: Measure
     most: float
-    """A number or seconds; with ``of_baseline`` or ``of_predicted`` a factor."""
-    of_baseline: bool = False
-    of_predicted: bool = False
-    """Of what the shadow step before has measured."""
+    """A number or seconds; a factor of ``of``, where that is given."""
+    of: LimitReference | None = None
 
     def holds_in(self, step: RolloutStep) -> bool:
         """Whether a step is judged by it."""
-        return not step.shadow or (self.measure.in_shadow and not self.of_predicted)
+        return not step.shadow or (self.measure.in_shadow and self.of is not LimitReference.PREDICTED)
 
 
 class RolloutStep(msgspec.Struct, frozen=True):
@@ -107,7 +113,7 @@ class RolloutSpec(msgspec.Struct, frozen=True):
     @property
     def refers_to_baseline(self) -> bool:
         """Whether a limit does."""
-        return any(limit.of_baseline for limit in self.limits)
+        return any(limit.of is LimitReference.BASELINE for limit in self.limits)
 
 
 class RolloutMap(NamedTuple):
@@ -249,9 +255,11 @@ def _limits(root: Keyed, *, predicts: bool, problems: Problems) -> tuple[Limit, 
     limits = []
     for each in entry.value.entries:
         limit = _limit(each, problems)
-        if limit is not None and limit.of_predicted and not (predicts and limit.measure.in_shadow):
+        if limit is None:
+            continue
+        if limit.of is LimitReference.PREDICTED and not (predicts and limit.measure.in_shadow):
             problems.add(each.line, f"limits.{each.key}", words.NOT_PREDICTED)
-        elif limit is not None:
+        else:
             limits.append(limit)
     return tuple(limits)
 
@@ -266,8 +274,7 @@ def _limit(entry: MappingEntry, problems: Problems) -> Limit | None:
     text = entry.value.text.strip() if isinstance(entry.value, Scalar) else ""
     percent, plain = _OF_MEASURED.fullmatch(text), _LIMIT.fullmatch(text)
     if percent is not None:
-        of_baseline = percent[2] == "baseline"
-        return Limit(measure, float(percent[1]) / 100, of_baseline=of_baseline, of_predicted=not of_baseline)
+        return Limit(measure, float(percent[1]) / 100, LimitReference(percent[2]))
     if plain is not None and measure.counts and _NUMBER.fullmatch(plain[1]):
         return Limit(measure, float(plain[1]))
     seconds = parse_duration(plain[1]) if plain is not None and not measure.counts else None

@@ -44,12 +44,8 @@ def breaks(measure: str, measured: str, promised: str, baseline: str) -> str:
     return f"{measure}: measured {measured}, promised {promised}{baseline}"
 
 
-def of_baseline(baseline: str) -> str:
-    return f" (baseline {baseline})"
-
-
-def of_predicted(predicted: str) -> str:
-    return f" (predicted {predicted})"
+def of_reference(reference: str, figure: str) -> str:
+    return f" ({reference} {figure})"
 
 
 def taken_back(broken: str) -> str:
@@ -80,9 +76,5 @@ def told(phase: str, message: str, *, in_force: bool) -> str:
     return f"rollout {phase}, {'the candidate' if in_force else 'the policy before'} is in force: {message}"
 
 
-def share_of_baseline(share: float) -> str:
-    return f"<= {share:.0%} of baseline"
-
-
-def share_of_predicted(share: float) -> str:
-    return f"<= {share:.0%} of predicted"
+def share_of_reference(share: float, reference: str) -> str:
+    return f"<= {share:.0%} of {reference}"

@@ -20,7 +20,7 @@ from vsched.daemon.policy.rollout.machine import (
     resume,
 )
 from vsched.daemon.words import rollout as words
-from vsched.settings.rollout import Limit, Measure, RolloutSpec, RolloutStep
+from vsched.settings.rollout import Limit, LimitReference, Measure, RolloutSpec, RolloutStep
 
 MIDNIGHT = 19_000 * 86400.0
 WAIT = Limit(Measure.WAIT, 30.0)
@@ -80,7 +80,9 @@ def after(spec: RolloutSpec, seconds: float, counts: Counts = STARTS, now: float
             id="where it is not to be taken back it is held",
         ),
         pytest.param(
-            msgspec.structs.replace(SPEC, limits=(Limit(Measure.WAIT, 1.5, True),), baseline_seconds=100.0),
+            msgspec.structs.replace(
+                SPEC, limits=(Limit(Measure.WAIT, 1.5, LimitReference.BASELINE),), baseline_seconds=100.0
+            ),
             90,
             STARTS,
             MIDNIGHT,
@@ -90,7 +92,9 @@ def after(spec: RolloutSpec, seconds: float, counts: Counts = STARTS, now: float
             id="the baseline is measured first",
         ),
         pytest.param(
-            msgspec.structs.replace(SPEC, limits=(Limit(Measure.WAIT, 1.5, True),), baseline_seconds=100.0),
+            msgspec.structs.replace(
+                SPEC, limits=(Limit(Measure.WAIT, 1.5, LimitReference.BASELINE),), baseline_seconds=100.0
+            ),
             100,
             STARTS,
             MIDNIGHT,
@@ -100,7 +104,9 @@ def after(spec: RolloutSpec, seconds: float, counts: Counts = STARTS, now: float
             id="then the first step begins",
         ),
         pytest.param(
-            msgspec.structs.replace(SPEC, limits=(Limit(Measure.WAIT, 1.5, True),), baseline_seconds=100.0),
+            msgspec.structs.replace(
+                SPEC, limits=(Limit(Measure.WAIT, 1.5, LimitReference.BASELINE),), baseline_seconds=100.0
+            ),
             1000,
             Counts(),
             MIDNIGHT,
@@ -119,7 +125,7 @@ def test_where_a_rollout_is(
 
 
 def test_the_figure_that_broke_a_limit_is_said_with_what_was_promised_and_the_baseline() -> None:
-    limits = (Limit(Measure.WAIT, 1.2, of_baseline=True), EVICTIONS)
+    limits = (Limit(Measure.WAIT, 1.2, LimitReference.BASELINE), EVICTIONS)
     spec = msgspec.structs.replace(SPEC, limits=limits, baseline_seconds=10.0)
     state = after(spec, 10)
     [said] = advance(state, MIDNIGHT + 20, Counts(evictions=7), times_of([100.0]), spec).says
@@ -130,7 +136,9 @@ def test_the_figure_that_broke_a_limit_is_said_with_what_was_promised_and_the_ba
 
 
 PREDICTING = RolloutSpec(
-    "c", (RolloutStep(600.0, shadow=True), RolloutStep(7200.0)), (Limit(Measure.EVICTIONS, 1.5, of_predicted=True),)
+    "c",
+    (RolloutStep(600.0, shadow=True), RolloutStep(7200.0)),
+    (Limit(Measure.EVICTIONS, 1.5, LimitReference.PREDICTED),),
 )
 
 
@@ -161,7 +169,7 @@ def test_what_a_shadow_step_predicted_is_the_limit_of_those_in_force(
     found = advance(state, MIDNIGHT + 700, Counts(evictions=evicts), {}, PREDICTING)
     assert found.state.phase is phase
     if found.says:
-        assert words.of_predicted(str(6 * would_evict)) in found.says[0].message
+        assert words.of_reference("predicted", str(6 * would_evict)) in found.says[0].message
 
 
 def test_a_held_step_goes_on_once_all_is_within_again() -> None:
@@ -202,8 +210,8 @@ def test_orders(seconds: float, counts: Counts, order: RolloutOrder, phase: Roll
         (EVICTIONS, "<= 5"),
         (WAIT, "<= 30s"),
         (Limit(Measure.SESSION, 0.2), "<= 200ms"),
-        (Limit(Measure.WAIT, 1.2, of_baseline=True), "<= 120% of baseline"),
-        (Limit(Measure.SESSION, 1.5, of_predicted=True), "<= 150% of predicted"),
+        (Limit(Measure.WAIT, 1.2, LimitReference.BASELINE), "<= 120% of baseline"),
+        (Limit(Measure.SESSION, 1.5, LimitReference.PREDICTED), "<= 150% of predicted"),
     ],
 )
 def test_limits_for_people(limit: Limit, text: str) -> None:
@@ -231,7 +239,7 @@ SPECS = st.builds(
         min_size=1,
         max_size=4,
     ).map(tuple),
-    st.sampled_from([(EVICTIONS,), (EVICTIONS, WAIT), (Limit(Measure.WAIT, 2.0, True),)]),
+    st.sampled_from([(EVICTIONS,), (EVICTIONS, WAIT), (Limit(Measure.WAIT, 2.0, LimitReference.BASELINE),)]),
     st.booleans(),
     st.floats(1, 1000),
 )

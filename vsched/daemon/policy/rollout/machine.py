@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from vsched.daemon.policy.rollout.figures import Counts, Times, Window, figures_of
 from vsched.daemon.words import rollout as words
 from vsched.model.amounts.durations import short_duration
-from vsched.settings.rollout import Limit, Measure, RolloutSpec, RolloutStep
+from vsched.settings.rollout import Limit, LimitReference, Measure, RolloutSpec, RolloutStep
 
 MOST_SECONDS = 60.0
 """Between two looks at most so much counts: whoever was suspended for longer has not measured."""
@@ -148,7 +148,7 @@ def _ordered(state: RolloutState, now: float, order: RolloutOrder | None) -> Adv
 
 def _baseline(state: RolloutState, now: float, figures: dict[Measure, float], spec: RolloutSpec) -> Advance:
     """The first step begins once everything that limits refer to is measured."""
-    wanted = {limit.measure for limit in spec.limits if limit.of_baseline}
+    wanted = {limit.measure for limit in spec.limits if limit.of is LimitReference.BASELINE}
     if state.clock < spec.baseline_seconds or not wanted <= figures.keys():
         return Advance(state)
     return _step_begins(replace(state, baseline=state.figures), 0, now, spec)
@@ -198,13 +198,13 @@ def _predicted(state: RolloutState, served: float) -> dict[str, float]:
 def _broken(limit: Limit, figures: dict[Measure, float], state: RolloutState) -> str:
     """What is said of a limit that is broken; empty where it holds, or nothing is measured."""
     measured = figures.get(limit.measure)
-    before = (state.predicted if limit.of_predicted else state.baseline).get(limit.measure.value, 0.0)
-    is_relative = limit.of_baseline or limit.of_predicted
-    most = limit.most * before if is_relative else limit.most
+    most, told = limit.most, ""
+    if limit.of is not None:
+        known = state.predicted if limit.of is LimitReference.PREDICTED else state.baseline
+        before = known.get(limit.measure.value, 0.0)
+        most, told = most * before, words.of_reference(limit.of, figure(limit.measure, before))
     if measured is None or measured <= most:
         return ""
-    named = words.of_predicted if limit.of_predicted else words.of_baseline
-    told = named(figure(limit.measure, before)) if is_relative else ""
     return words.breaks(limit.measure.value, figure(limit.measure, measured), f"<= {figure(limit.measure, most)}", told)
 
 
@@ -217,9 +217,9 @@ def figure(measure: Measure, value: float) -> str:
 
 def limit_text(limit: Limit) -> str:
     """A limit for people."""
-    if limit.of_predicted:
-        return words.share_of_predicted(limit.most)
-    return words.share_of_baseline(limit.most) if limit.of_baseline else f"<= {figure(limit.measure, limit.most)}"
+    if limit.of is not None:
+        return words.share_of_reference(limit.most, limit.of)
+    return f"<= {figure(limit.measure, limit.most)}"
 
 
 def _step_begins(state: RolloutState, number: int, now: float, spec: RolloutSpec) -> Advance:
