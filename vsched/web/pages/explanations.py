@@ -7,7 +7,6 @@ whoever can wait may ask for a longer search.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
@@ -30,7 +29,7 @@ from vsched.framework.answers import Repeating
 from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
 from vsched.mirror.problems import Problem
-from vsched.web.serve.routing import Contract, Handler, QueryParameter, Route, as_json, or_unavailable
+from vsched.web.serve.routing import Contract, Handler, QueryParameter, Route, as_json, or_unavailable, seconds_in
 from vsched.web.snapshots import FrozenSnapshot, Look
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
@@ -265,13 +264,8 @@ def _seconds_of(request: web.Request) -> float | str:
         return answers_words.CHANGES_EXPECTED
     if (text := request.query.get("seconds")) is None or not search:
         return search
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if 0 < seconds <= LONGEST_SECONDS:
-        return seconds
-    return answers_words.seconds_expected(LONGEST_SECONDS)
+    seconds = seconds_in(text, LONGEST_SECONDS)
+    return answers_words.seconds_expected(LONGEST_SECONDS) if seconds is None else seconds
 
 
 async def _answered(making: Awaitable[Explanation | str] | str) -> web.StreamResponse:

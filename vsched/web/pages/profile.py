@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
-from math import isfinite
 from pathlib import PurePath
 from types import CodeType, FrameType
 from typing import Annotated, TypedDict
@@ -23,7 +22,7 @@ from msgspec import Meta
 
 from vsched.clock import CLOCK, monotonic
 from vsched.errors import BadInput, Unavailable
-from vsched.web.serve.routing import Contract, QueryParameter, Route, as_json, aside, or_unavailable
+from vsched.web.serve.routing import Contract, QueryParameter, Route, as_json, aside, or_unavailable, seconds_in
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
 
@@ -88,11 +87,8 @@ def profile_route() -> Route:
 def seconds_of(query: Mapping[str, str]) -> float:
     """The seconds of ``?seconds=``; raises BadInput."""
     text = query.get("seconds", "")
-    try:
-        seconds = float(text) if text else SECONDS
-    except ValueError:
-        seconds = -1.0
-    if not (isfinite(seconds) and 0 < seconds <= SECONDS_MAX):
+    seconds = seconds_in(text, SECONDS_MAX) if text else SECONDS
+    if seconds is None:
         raise BadInput(answers_words.seconds_expected(SECONDS_MAX))
     return seconds
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import Annotated
 
 from aiohttp import web
@@ -12,7 +11,7 @@ from msgspec import Meta, to_builtins
 from vsched.errors import BadInput
 from vsched.model.history.records import UsageHistory
 from vsched.model.history.showback import DIMENSIONS, SPAN_SECONDS_MAX, Showback, showback
-from vsched.web.serve.routing import Contract, QueryParameter, Route, as_json, aside
+from vsched.web.serve.routing import Contract, QueryParameter, Route, as_json, aside, seconds_in
 from vsched.web.words import answers as answers_words
 from vsched.web.words import routes as words
 
@@ -38,11 +37,8 @@ def usage_history_route(seen: Callable[[], UsageHistory]) -> Route:
 def span_of(query: Mapping[str, str]) -> float:
     """The seconds of ``?since=``, a day where it is absent; raises BadInput."""
     text = query.get("since", "")
-    try:
-        seconds = float(text) if text else DAY_SECONDS
-    except ValueError:
-        seconds = -1.0
-    if not (isfinite(seconds) and 0 < seconds <= SPAN_SECONDS_MAX):
+    seconds = seconds_in(text, SPAN_SECONDS_MAX) if text else DAY_SECONDS
+    if seconds is None:
         raise BadInput(answers_words.since_expected(text, SPAN_SECONDS_MAX))
     return seconds
 

@@ -77,6 +77,15 @@ class Route(NamedTuple):
         return self.public is not _nobody
 
 
+def seconds_in(text: str, most: float) -> float | None:
+    """The seconds that a parameter says, above 0 and at most ``most``; None where it says anything else."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds <= most else None
+
+
 def as_json(data: object, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """An answer in indented JSON."""
     body = orjson.dumps(data, default=str, option=INDENTED | orjson.OPT_APPEND_NEWLINE)
