@@ -37,6 +37,14 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyLine)
 
 
+def write_whole(file: FileIO, data: bytes) -> int:
+    """Write all of it, however little the file takes at once; returns how many bytes, raises OSError."""
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
+    return len(data)
+
+
 class TraceSegment:
     """One file that is being written."""
 
@@ -64,11 +72,7 @@ class TraceSegment:
             self._file.close()
 
     def _put(self, data: bytes) -> None:
-        left = memoryview(data)
-        while left:
-            written = self._file.write(left)
-            left = left[written:]
-            self.bytes += written
+        self.bytes += write_whole(self._file, data)
 
 
 class WorkFolder:

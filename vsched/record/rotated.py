@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
 
+from vsched.record.folder import write_whole
+
 PIECE_BYTES = 1 << 16
 
 
@@ -47,11 +49,7 @@ class RotatedFile:
             self.close()
             self._rotate()
             file = self._open()
-        left = memoryview(piece)
-        while left:
-            written = file.write(left)
-            left = left[written:]
-            self._bytes += written
+        self._bytes += write_whole(file, piece)
 
     def _open(self) -> FileIO:
         """The file, after a line that is whole."""
