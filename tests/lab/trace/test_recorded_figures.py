@@ -52,7 +52,7 @@ def a_course(random: Random) -> list[AnyLine]:
     free: dict[str, list[int]] = {f"n{number}": [0] * GPUS for number in range(NODES)}
     """By node: when each of its GPUs is free again."""
     for number in range(40):
-        came, size, queue = random.randrange(END - 100), random.choice((1, 1, 2)), random.choice([*WEIGHTS])
+        came, size, queue = random.randrange(1, END - 100), random.choice((1, 1, 2)), random.choice([*WEIGHTS])
         job = f"j{number:02}"
         lines.append(JobThere(at=came, id=job, namespace="ns", name=job, queue=queue, created=came, min_member=size))
         gpus, start, seconds = random.randint(0, 2), came + random.randint(0, 60), random.randint(1, 90)
@@ -173,8 +173,9 @@ def waits(pods: list[_Pod], chosen: Callable[[_Pod], bool]) -> dict[str, float]:
     return spread(placed, len(jobs) - len(placed))
 
 
-@pytest.mark.parametrize("seed", seeds(3, "figures of what was recorded"))
+@pytest.mark.parametrize("seed", [2101803196, 1604035658, *seeds(3, "figures of what was recorded")])
 def test_figures_of_what_really_happened_are_those_of_the_lines(seed: int) -> None:
+    """What went wrong once: pods that wait after the last one came, and members that come as another one is evicted."""
     lines = a_course(Random(seed))
     trace = work_of(Path("work"), History(lines))
     found: dict[str, Any] = as_recorded(trace, weights_of(trace, {}))

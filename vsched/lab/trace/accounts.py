@@ -198,6 +198,7 @@ class TraceAccounts:
     def summary(self) -> dict[str, Any]:
         """The summary as one document; equal replays give equal ones."""
         never = [pod for pod in self._trace.pods if pod.name not in self._waits]
+        waiting = self._figure("waiting", "mean", "peak")
         return {
             "pods": {
                 "created": self.created,
@@ -210,10 +211,7 @@ class TraceAccounts:
             "fragmentation": self._figure("fragmentation", "mean", "peak"),
             "fairness": self._figure("fairness", "mean", "least"),
             **({"fairness_of_a_week": self._of_a_week()} if self._is_long else {}),
-            "waiting_pods": {
-                **self._figure("waiting", "mean"),
-                "peak": int(max(self.series["waiting"], default=0)),
-            },
+            "waiting_pods": {**waiting, "peak": int(waiting["peak"])},
             "waiting_seconds": {
                 "all": self._waits_by(lambda _: "all", ["all"])["all"],
                 "by_queue": self._waits_by(queue_of, sorted(self._weights)),

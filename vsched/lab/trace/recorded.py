@@ -184,7 +184,7 @@ def _tries(pods: Sequence[RecordedPod]) -> list[list[RecordedPod]]:
     """By role: when tries ended that were cut short, and their place in what was found."""
     for pod in sorted(pods, key=lambda pod: (pod.came, pod.seen.id)):
         ended = cut_short[pod.seen.role]
-        if ended and ended[0][0] <= pod.came + TIMES_ROUNDED:
+        if ended and ended[0][0] < pod.came + TIMES_ROUNDED:
             _, place = heappop(ended)
             found[place].append(pod)
         else:
