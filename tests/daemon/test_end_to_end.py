@@ -116,11 +116,17 @@ async def test_an_edit_of_the_policy_holds_for_the_next_session_and_a_broken_one
         await until(lambda: len(nodes_of(cluster, "g-")) == 2)
 
 
-async def test_an_object_that_cannot_be_used_is_told_so_and_stops_nothing_else() -> None:
+async def test_an_object_that_cannot_be_used_or_asks_in_vain_is_told_so_and_stops_nothing_else() -> None:
     async with Cluster([node("n1")]) as cluster, scheduling(cluster.url):
         cluster.apply(
             [
                 podgroup("bad", 1, minResources={"cpu": "1"}) | {"status": {"phase": "Dancing"}},
+                {
+                    "apiVersion": "scheduling.volcano.sh/v1beta1",
+                    "kind": "Queue",
+                    "metadata": {"name": "tree"},
+                    "spec": {"parent": "default"},
+                },
                 *gang("g", 2),
             ]
         )
@@ -129,6 +135,7 @@ async def test_an_object_that_cannot_be_used_is_told_so_and_stops_nothing_else()
         )
         await until(lambda: len(nodes_of(cluster, "g-")) == 2)
         await until(lambda: "BadObject" in reasons_of(cluster, "bad"))
+        await until(lambda: "NoPlugin" in reasons_of(cluster, "tree"))
         await until(lambda: condition_of(cluster.client.get(PODGROUPS, "default", "bad"), "Unschedulable"))
 
 

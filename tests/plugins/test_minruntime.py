@@ -96,7 +96,7 @@ SHARES = "queue own weight=1\nqueue other weight=1\n"
 def policy(actions: str, tiers: tuple[str, ...] = (), victims: str = "") -> Policy:
     return taking(
         "enqueue, " + actions.removeprefix("enqueue, "),
-        *(tiers or ("priority minruntime", "predicates proportion")),
+        *(tiers or ("priority gang-P minruntime", "predicates proportion")),
         victims=victims,
         plugins=TIMES,
     )

@@ -381,6 +381,15 @@ SAID: list[tuple[str, str]] = [
     (engine.registered_twice("gang"), "'gang' is registered twice"),
     (engine.not_called("predicate"), "predicate: was not called when this was recorded"),
     (engine.not_answered("predicate"), "predicate: was not answered when this was recorded"),
+    (
+        engine.not_acted_on("spec.capability", ["capacity", "proportion"], tree=False),
+        "spec.capability: the policy has no plugin that acts on it (expected capacity or proportion)",
+    ),
+    (
+        engine.not_acted_on("spec.parent", [engine.with_hierarchy("capacity")], tree=True),
+        "spec.parent: the policy does not share by a tree of queues (expected capacity with enableHierarchy)",
+    ),
+    (engine.with_hierarchy("capacity"), "capacity with enableHierarchy"),
     (engine.keeps_too_much([]), "a cycle that nothing was kept for reports something else"),
     (
         engine.keeps_too_much(["elders (timeless)", "seniors (by_job_alone)"]),

@@ -33,6 +33,11 @@ SENTENCES = [
     (rollout.without_length("for"), "a step without its length (expected for)"),
     # settings/words/policy
     (policy.cannot_be_read("policy.yaml", "it is gone"), "policy.yaml: cannot be read: it is gone"),
+    (policy.NOT_ACTED_ON, "this policy does not act on (plugins that would):"),
+    (
+        policy.not_acted_on("Queue", "spec.capability", ["capacity", "proportion"]),
+        "Queue spec.capability (capacity or proportion)",
+    ),
     (policy.too_large("policy.yaml", 512), "policy.yaml: too large for a policy: more than 512 KiB"),
     (policy.mapping_expected("a list"), "expected a mapping with actions and tiers at the top, got a list"),
     (policy.another_kind("Pod"), "a Kubernetes Pod; expected a policy, or a ConfigMap with one"),

@@ -57,6 +57,7 @@ from vsched.daemon.words import tasks as words
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.log import lines_lost
+from vsched.mirror.unserved import UnservedTerms
 from vsched.model.memo import Memo, Mode
 from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.explanations import nobody
@@ -158,6 +159,7 @@ class Daemon:
             decide = deciding(registry, self.caller, hear, Memo(Mode(options.memo)), count)
         if writes.shards is not None and options.schedule:
             decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
+        unserved = UnservedTerms(self.mirror.unserved, registry, lambda: base.policy.policy)
         written = WrittenEffects(
             assume=self.mirror.assumptions.assuming,
             telemetry=self.telemetry,
@@ -168,6 +170,7 @@ class Daemon:
             gates=self.housekeeping.gates,
             provisioning=self.housekeeping.provisioning,
             node_shards=self.housekeeping.node_shards,
+            unserved=unserved.looking if options.schedule else None,
         )
         parts = SessionParts(
             mirror=writes.shards or self.mirror,

@@ -42,6 +42,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.verdicts import no_such_group
 from vsched.framework.session import Session
+from vsched.framework.unserved import of_job, unserved
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
@@ -223,6 +224,7 @@ class Explaining:
         yield note_of_nodes(self._snapshot, self._report, job)
         for conf in self._policy.plugins():
             yield from self._registry.plugins[conf.name](conf.args).job_notes(job)
+        yield from of_job(job, unserved(self._policy, self._registry))
 
     def of_pod(self, task: Task) -> Explanation:
         """Explain the state of a pod."""

@@ -23,6 +23,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.times import length
+from vsched.framework.unserved import of_queue, unserved
 from vsched.framework.words.limits import in_words
 from vsched.framework.words.lists import counted
 from vsched.model.jobs.advice import headline_of
@@ -100,7 +101,7 @@ def explain_queue(
         constraints=constraints,
         changes=helping,
         counts=_counts(lane, jobs),
-        notes=tuple(filter(None, (past_use(report.queues.get(name)),))),
+        notes=tuple(filter(None, (past_use(report.queues.get(name)), *of_queue(queue, unserved(policy, registry))))),
     )
 
 

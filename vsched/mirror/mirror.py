@@ -53,6 +53,8 @@ class Mirror:
         """Problems of objects that are left out."""
         self.blemished = stores.problems.blemished
         """Problems of objects that are used except for an annotation or a selector."""
+        self.unserved = stores.problems.unserved
+        """Problems of objects that state what no plugin of the policy acts on; kept by who knows the policy."""
         self._published_axis = stores.axis.copy()
         """The columns of the last snapshot."""
         self._snapshots = 0

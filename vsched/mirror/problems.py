@@ -11,6 +11,8 @@ from vsched.mirror.state import words
 
 BAD, NO_EFFECT_REASON, APART_REASON = "BadObject", "NoEffect", "SeveralDevicePlugins"
 """Reasons of Events: the object cannot be used, asks for what is not supported, or may offer its GPUs twice."""
+NO_PLUGIN = "NoPlugin"
+"""Another one: no plugin of the policy acts on what the object states."""
 _REASONS = {groups.NO_EFFECT: NO_EFFECT_REASON, devices.EACH_KIND_BY_ITSELF: APART_REASON}
 """By the end of all remarks on an object."""
 LONGEST = 1000
@@ -45,10 +47,12 @@ class ObjectProblems:
         """Of objects that are used except for an annotation or a selector."""
         self.foreign: Problems = {}
         """Pods of other schedulers, for explanations."""
+        self.unserved: Problems = {}
+        """Of objects, in any other table or in none, that state what no plugin of the policy acts on."""
 
     def put_broken(self, kind: str, key: str, metadata: api.Metadata, message: str) -> None:
         self.drop(kind, key)
-        _note(self.broken, key, Problem(kind, metadata.namespace, metadata.name, metadata.uid, message))
+        note_problem(self.broken, key, Problem(kind, metadata.namespace, metadata.name, metadata.uid, message))
 
     def put_blemished(self, kind: str, key: str, metadata: api.Metadata, remarks: Sequence[str]) -> None:
         """The object is used except for what the remarks say."""
@@ -56,7 +60,7 @@ class ObjectProblems:
         message = f"{api.named(kind, metadata)}: {'; '.join(remarks)}"
         reasons = (reason for end, reason in _REASONS.items() if all(remark.endswith(end) for remark in remarks))
         reason = next(reasons, BAD)
-        _note(
+        note_problem(
             self.blemished, key, Problem(kind, metadata.namespace, metadata.name, metadata.uid, message, False, reason)
         )
 
@@ -64,7 +68,7 @@ class ObjectProblems:
         self.drop("Pod", key)
         metadata, scheduler = pod.metadata, pod.spec.scheduler_name or "default-scheduler"
         message = words.for_another_scheduler(api.named("Pod", metadata), scheduler)
-        _note(self.foreign, key, Problem("Pod", metadata.namespace, metadata.name, metadata.uid, message))
+        note_problem(self.foreign, key, Problem("Pod", metadata.namespace, metadata.name, metadata.uid, message))
 
     def drop(self, kind: str, key: str) -> None:
         """The object has no problem any more, or is gone."""
@@ -74,7 +78,7 @@ class ObjectProblems:
             known.pop((kind, key), None)
 
 
-def _note(notes: Problems, key: str, broken: Problem) -> None:
+def note_problem(notes: Problems, key: str, broken: Problem) -> None:
     if len(notes) >= PROBLEMS_LIMIT:
         del notes[next(iter(notes))]
     if len(broken.message) > LONGEST:

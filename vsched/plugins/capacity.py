@@ -39,7 +39,7 @@ from vsched.framework.points.extension import (
     StatedLimit,
     Vote,
 )
-from vsched.framework.points.levers import QueueTerm
+from vsched.framework.points.terms import QueueTerm
 from vsched.framework.points.victims import Purpose, Reclaimable, VictimQueueOrder, Votes
 from vsched.framework.refusal import QueueBound, Refusal
 from vsched.model.amounts.resources import NOTHING, Amounts, add, subtract
@@ -106,7 +106,8 @@ class Capacity(
     by_request_alone = True
     timeless = True
     votes_by_kind = True
-    queue_terms = frozenset({QueueTerm.DESERVED, QueueTerm.GUARANTEE})
+    terms = frozenset({QueueTerm.DESERVED, QueueTerm.GUARANTEE, QueueTerm.CAPABILITY, QueueTerm.PRIORITY})
+    tree_terms = frozenset({QueueTerm.PARENT})
     hierarchical = True
     args_type = CapacityArgs
     protects_absolutely = True

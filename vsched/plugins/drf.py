@@ -24,6 +24,7 @@ from vsched.framework.points.extension import (
     QueueScore,
     SessionContext,
 )
+from vsched.framework.points.terms import QueueTerm
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.kernels.fairness import dominant_share
 from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, subtract
@@ -43,6 +44,7 @@ class Drf(
 
     name = "drf"
     timeless = True
+    tree_terms = frozenset({QueueTerm.HIERARCHY})
     votes_by_kind = True
     by_job_alone = True
     goes_first = victims.SMALLER_SHARE

@@ -24,6 +24,7 @@ from vsched.framework.points.extension import (
     SubGroupOrder,
     Vote,
 )
+from vsched.framework.points.terms import JobTerm
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Refusal
 from vsched.framework.subgroups import SubGroup, SubGroupShortage
@@ -58,6 +59,7 @@ class Gang(
 
     name = "gang"
     timeless = True
+    terms = frozenset({JobTerm.MINIMUM, JobTerm.ROLES})
     votes_by_kind = True
     by_job_alone = True
     goes_first = victims.MINIMUM_NOT_REACHED

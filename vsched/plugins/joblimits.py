@@ -18,8 +18,9 @@ import msgspec
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueued, PlacementListener, Plugin, SessionContext
-from vsched.framework.points.levers import ArgumentLever, QueueTerm, argument_edit
+from vsched.framework.points.levers import ArgumentLever, argument_edit
 from vsched.framework.points.runs import StartLimit
+from vsched.framework.points.terms import QueueTerm
 from vsched.framework.refusal import Refusal
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.runs import RunClass, class_of
@@ -69,7 +70,7 @@ class JobLimits(Plugin[JobLimitsArgs], StartLimit, JobEnqueued, PlacementListene
 
     name = "job-limits"
     args_type = JobLimitsArgs
-    queue_terms = frozenset({QueueTerm.RUNNING_JOBS})
+    terms = frozenset({QueueTerm.RUNNING_JOBS})
 
     def open(self, context: SessionContext) -> None:
         """Count the running jobs of each scope that has a limit; the cost follows the number of holders."""

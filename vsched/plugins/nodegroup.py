@@ -16,8 +16,8 @@ import numpy as np
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
-from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.nodes import Check, QueuePlacement, QueuePreference
+from vsched.framework.points.terms import QueueTerm
 from vsched.model.amounts.resources import Amounts, Vector, add, subtract
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.groups import GROUP
@@ -48,7 +48,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
     """Filters and scores nodes by group; with ``enableHierarchy`` queues inherit their nearest ancestor's affinity."""
 
     name = "nodegroup"
-    queue_terms = frozenset({QueueTerm.NODE_GROUPS})
+    terms = frozenset({QueueTerm.NODE_GROUPS})
     hierarchical = True
     args_type = NodeGroupArgs
 

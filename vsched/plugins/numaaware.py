@@ -19,6 +19,7 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import BindAnnotations, PlacementListener, Plugin, SessionContext
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
+from vsched.framework.points.terms import PlacementTerm
 from vsched.kernels.numa import SINGLE, count_zones
 from vsched.model.amounts.resources import format_amount
 from vsched.model.nodes.table import Floats, Mask, NodeTable
@@ -40,6 +41,7 @@ class NumaAware(Plugin[NumaAwareArgs], NodeFilter, NodeScore, PlacementListener,
     """Filters and scores nodes by the NUMA zones that pods would use, and tells kubelets which."""
 
     name = "numa-aware"
+    terms = frozenset({PlacementTerm.NUMA})
     args_type = NumaAwareArgs
 
     def open(self, context: SessionContext) -> None:

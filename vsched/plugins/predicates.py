@@ -9,7 +9,7 @@ engine (``framework.claims``), by the arguments of this plugin.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Self
 
@@ -21,6 +21,7 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.points.nodes import Check, NodeFilter
+from vsched.framework.points.terms import PlacementTerm, Term
 from vsched.framework.points.victims import Rehearsing
 from vsched.framework.policy import inert
 from vsched.framework.words import nodes as words
@@ -102,6 +103,17 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
         return VolumeScoring(self.volume_weight, points)
 
 
+_CHECKS: Mapping[Term, Callable[[PredicatesArgs], bool]] = {
+    PlacementTerm.NODES: lambda args: args.node_affinity,
+    PlacementTerm.PORTS: lambda args: args.node_ports,
+    PlacementTerm.PODS: lambda args: args.pod_affinity,
+    PlacementTerm.SPREAD: lambda args: args.pod_topology_spread,
+    PlacementTerm.VOLUMES: lambda args: args.volume_binding,
+    PlacementTerm.DEVICES: lambda args: args.dynamic_resources,
+}
+"""What pods may require, and whether it is looked at."""
+
+
 class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsing):
     """Filters nodes as kube-scheduler does, by a shape's rules and by the pods already placed.
 
@@ -114,6 +126,12 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     by_nodes_alone = True
     args_type = PredicatesArgs
     heeds = frozenset({"preemptable", "allocatable"})
+    terms = frozenset(_CHECKS)
+
+    @classmethod
+    def acts_on(cls, args: PredicatesArgs) -> frozenset[Term]:
+        """The terms whose checks are made."""
+        return frozenset(term for term, made in _CHECKS.items() if made(args))
 
     def open(self, context: SessionContext) -> None:
         """Begin a session; taints are read, and pods counted, at the first rule that needs them."""

@@ -16,6 +16,7 @@ from vsched.framework.points.extension import (
     SubGroupOrder,
     TaskOrder,
 )
+from vsched.framework.points.terms import QueueTerm
 from vsched.framework.points.victims import Preemptable, Purpose, Votes
 from vsched.framework.subgroups import SubGroup
 from vsched.framework.words.jobs import HIGHER_PRIORITY
@@ -29,6 +30,7 @@ class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, P
 
     name = "priority"
     timeless = True
+    terms = frozenset({QueueTerm.PRIORITY})
     votes_by_kind = True
     by_job_alone = True
     goes_first = HIGHER_PRIORITY

@@ -33,7 +33,7 @@ from vsched.framework.points.extension import (
     StatedLimit,
     Vote,
 )
-from vsched.framework.points.levers import QueueTerm
+from vsched.framework.points.terms import QueueTerm
 from vsched.framework.points.victims import Keeping, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import QueueBound, Refusal, Shortage
 from vsched.kernels.fairness import ratio
@@ -79,7 +79,7 @@ class Proportion(
     by_request_alone = True
     timeless = True
     votes_by_kind = True
-    queue_terms = frozenset({QueueTerm.WEIGHT, QueueTerm.GUARANTEE})
+    terms = frozenset({QueueTerm.WEIGHT, QueueTerm.GUARANTEE, QueueTerm.CAPABILITY, QueueTerm.PRIORITY})
     protects_absolutely = True
     keeps_deserved = True
 

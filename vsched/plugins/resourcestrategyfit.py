@@ -17,6 +17,7 @@ import numpy as np
 from vsched.framework.codes import Code
 from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.points.nodes import Check, NodeFilter
+from vsched.framework.points.terms import PlacementTerm
 from vsched.kernels.binpack import PackedResource
 from vsched.model.amounts.resources import CPU, MEMORY, scale_of
 from vsched.model.nodes.table import Floats, Mask, NodeTable
@@ -111,6 +112,7 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
     """Scores nodes by how full or free they would be, and saves nodes with scarce resources."""
 
     name = "resource-strategy-fit"
+    terms = frozenset({PlacementTerm.STRATEGY})
     args_type = ResourceStrategyFitArgs
 
     def open(self, context: SessionContext) -> None:

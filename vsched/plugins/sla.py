@@ -13,6 +13,7 @@ import msgspec
 
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, JobOrder, JobPipelined, Plugin, SessionContext, Vote
+from vsched.framework.points.terms import JobTerm
 from vsched.framework.policy import Seconds
 from vsched.plugins.words import victims
 
@@ -32,6 +33,7 @@ class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
     """Orders jobs by deadline, and permits those whose deadline has passed."""
 
     name = "sla"
+    terms = frozenset({JobTerm.WAITING_TIME})
     goes_first = victims.EARLIER_DEADLINE
     args_type = SlaArgs
 

@@ -16,6 +16,7 @@ import msgspec
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext, SortKey, TaskOrder
 from vsched.framework.points.nodes import TaskScore
+from vsched.framework.points.terms import JobTerm
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.task import Task
@@ -34,6 +35,7 @@ class TaskTopologyPlugin(Plugin[TaskTopologyArgs], TaskOrder, TaskScore, Placeme
     """Orders the tasks of jobs by their buckets, and scores nodes by how much of a bucket they can hold."""
 
     name = "task-topology"
+    terms = frozenset({JobTerm.TASK_TOPOLOGY})
     args_type = TaskTopologyArgs
 
     def open(self, context: SessionContext) -> None:

@@ -29,6 +29,7 @@ from vsched.framework.points.extension import (
     Vote,
 )
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
+from vsched.framework.points.terms import JobTerm, PlacementTerm
 from vsched.framework.points.victims import Preemptable, Purpose, VictimTasks, Votes
 from vsched.framework.policy import Seconds
 from vsched.model.nodes.table import Floats, LabelColumn, Mask, NodeTable
@@ -75,6 +76,7 @@ class Tdm(
     """Opens and closes revocable zones by the time of the day."""
 
     name = "tdm"
+    terms = frozenset({JobTerm.BUDGET, PlacementTerm.REVOCABLE})
     votes_by_kind = True
     goes_first = victims.NOT_FOR_WINDOWS
     args_type = TdmArgs

@@ -33,7 +33,7 @@ from vsched.framework.points.extension import (
     UsageMemory,
     UserOrder,
 )
-from vsched.framework.points.levers import QueueTerm
+from vsched.framework.points.terms import QueueTerm
 from vsched.framework.points.victims import VictimQueueOrder
 from vsched.framework.policy import Seconds
 from vsched.model.amounts.resources import Vector, add, subtract
@@ -101,7 +101,8 @@ class UsageHistoryPlugin(
 
     name = "usage-history"
     goes_before = victims.USED_LESS
-    queue_terms = frozenset({QueueTerm.WEIGHT})
+    terms = frozenset({QueueTerm.WEIGHT, QueueTerm.PRIORITY})
+    tree_terms = frozenset({QueueTerm.PARENT})
     args_type = UsageHistoryArgs
     hierarchical = True
 

@@ -19,8 +19,9 @@ import msgspec
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import Plugin, SessionContext
-from vsched.framework.points.levers import ArgumentLever, QueueTerm, argument_edit
+from vsched.framework.points.levers import ArgumentLever, argument_edit
 from vsched.framework.points.runs import RunLimit, StartLimit
+from vsched.framework.points.terms import JobTerm, QueueTerm
 from vsched.framework.refusal import Refusal
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.runs import WALL_TIME_OVER, wall_time_over
@@ -74,7 +75,7 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
 
     name = "wall-time"
     args_type = WallTimeArgs
-    queue_terms = frozenset({QueueTerm.WALL_TIME})
+    terms = frozenset({QueueTerm.WALL_TIME, JobTerm.WALL_TIME})
 
     def open(self, context: SessionContext) -> None:
         """Find the jobs that have to end now; only the oldest runs of each class are looked at."""

@@ -12,10 +12,12 @@ import msgspec
 
 from vsched.framework.policy import PluginConf
 from vsched.framework.registry import Registry, points_of
+from vsched.framework.unserved import kind_of, unserved
 from vsched.model.amounts.durations import format_duration
 from vsched.settings.document import plain_text, shown_arguments
 from vsched.settings.names import point_label
 from vsched.settings.settings import Settings
+from vsched.settings.words import policy as words
 
 
 def describe(settings: Settings, registry: Registry) -> dict[str, Any]:
@@ -33,6 +35,10 @@ def describe(settings: Settings, registry: Registry) -> dict[str, Any]:
         "schedulePeriod": None if settings.period_seconds is None else format_duration(settings.period_seconds),
         "warnings": list(settings.warnings),
         "noEffect": list(settings.no_effect),
+        "notActedOn": {
+            f"{kind_of(term)} {term.value}": list(actors)
+            for term, actors in unserved(settings.policy, registry).items()
+        },
     }
 
 
@@ -54,6 +60,9 @@ def describe_lines(settings: Settings, registry: Registry) -> list[str]:
         lines += ["autoscaling:", *(f"  {argument}" for argument in unusual)]
     if settings.metrics is not None:
         lines += ["metrics:", *(f"  {argument}" for argument in _unusual(settings.metrics))]
+    if missing := unserved(policy, registry):
+        lines.append(words.NOT_ACTED_ON)
+        lines += [f"  {words.not_acted_on(kind_of(term), term.value, actors)}" for term, actors in missing.items()]
     return lines
 
 
@@ -76,8 +85,8 @@ def _points(conf: PluginConf, registry: Registry) -> dict[str, bool]:
 
 
 def _part(conf: PluginConf, registry: Registry) -> str:
-    words = [label if enabled else f"{label}(off)" for label, enabled in _points(conf, registry).items()]
-    return " ".join([*words, *(["hierarchy(on)"] if conf.switches.hierarchy else [])])
+    points = [label if enabled else f"{label}(off)" for label, enabled in _points(conf, registry).items()]
+    return " ".join([*points, *(["hierarchy(on)"] if conf.switches.hierarchy else [])])
 
 
 def _unusual(args: msgspec.Struct) -> Iterator[str]:

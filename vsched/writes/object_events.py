@@ -45,7 +45,7 @@ class ObjectEvents:
         self._events = events
         self._clock = clock
         self._api_version = api_version
-        self._reported: LRUCache[tuple[str, str, str, str], str] = LRUCache(10_000)
+        self._reported: LRUCache[tuple[str, ...], str] = LRUCache(10_000)
 
     async def run(self) -> None:
         """Look for new problems every second, until cancelled."""
@@ -56,7 +56,7 @@ class ObjectEvents:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _report(self, problem: Problem) -> None:
-        identity = (problem.kind, problem.namespace, problem.name, problem.uid)
+        identity = (problem.kind, problem.namespace, problem.name, problem.uid, problem.reason)
         if not problem.name or self._reported.get(identity) == problem.message:
             return
         self._reported[identity] = problem.message

@@ -91,7 +91,7 @@ class Writeback:
         self._placed: dict[str, None] = {}
         """The jobs of them that have a domain."""
         self._object_events = ObjectEvents(
-            lambda: chain(mirror.broken.values(), mirror.blemished.values()),
+            lambda: chain(mirror.broken.values(), mirror.blemished.values(), mirror.unserved.values()),
             writer,
             served,
             self.events,

@@ -25,6 +25,7 @@ from vsched.framework.words.lists import counted
 from vsched.kernels.topology.membership import membership
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.stores import MirrorSettings
+from vsched.mirror.unserved import UnservedTerms
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.model.nodes.usage import Reading
 from vsched.model.plan import CycleReport, Evict
@@ -107,6 +108,7 @@ def decide_on_paper(
                 snapshot = mirror.snapshot(moment)
             if not reports:
                 _tell_of_broken_trees(snapshot)
+                _tell_of_unserved(mirror, snapshot, policy, manifests)
             evicted: tuple[Evict, ...] = ()
             if rounds is not None:
                 snapshot, evicted = rounds.arbitrate(snapshot)
@@ -120,6 +122,15 @@ def decide_on_paper(
     shares = None if rounds is None or not reports else rounds.shares()
     planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares, snapshot.called)
     return OnPaper(planned, mirror, policy, rounds, moment)
+
+
+def _tell_of_unserved(mirror: PaperMirror, snapshot: Snapshot, policy: Policy, manifests: Manifests) -> None:
+    """Say which objects state what no plugin of the policy acts on."""
+    for _ in UnservedTerms(mirror.unserved, registry(), lambda: policy).looking(snapshot):
+        pass
+    for found in mirror.unserved.values():
+        origin = manifests.origins.get((found.kind, found.namespace, found.name))
+        say(f"vsched: {f'{origin}: ' if origin else ''}{found.message}", err=True)
 
 
 def _tell_of_other_schedulers(pods: Iterable[api.Object], names: Sequence[str]) -> None:

@@ -35,6 +35,8 @@ class WrittenEffects:
     """None where this daemon asks for no nodes."""
     node_shards: NodeShards | None = None
     """None where NodeShards do not matter."""
+    unserved: Callable[[Snapshot], Iterator[None]] | None = None
+    """Looks for what objects state and the policy does not act on, in steps; None where nobody tells of it."""
 
     def assuming(self, report: CycleReport) -> Iterator[None]:
         return self.assume(report)
@@ -50,6 +52,8 @@ class WrittenEffects:
             self.provisioning.submit(snapshot, report)
         if self.node_shards is not None:
             self.node_shards.submit(snapshot)
+        if self.unserved is not None:
+            yield from self.unserved(snapshot)
         yield
         yield from self.writeback.submitting(report, snapshot)
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from vsched.explain.edits.base import Edit
 from vsched.explain.situation import Situation
-from vsched.framework.points.levers import Levers, QueueTerm
+from vsched.framework.points.levers import Levers
+from vsched.framework.points.terms import QueueTerm
 from vsched.framework.registry import Registry
 from vsched.model.amounts.resources import CPU, PODS, ResourceAxis, scale_of
 from vsched.model.jobs.job import Job
@@ -90,7 +91,7 @@ class MissingMinimum(NamedTuple):
 
     def goes_by(self, term: QueueTerm) -> bool:
         """Whether some plugin uses this field of queues."""
-        return any(term in plugin.queue_terms for plugin in self.plugins)
+        return any(term in plugin.terms for plugin in self.plugins)
 
     @property
     def columns(self) -> tuple[int, ...]:

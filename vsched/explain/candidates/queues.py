@@ -26,7 +26,7 @@ from vsched.explain.edits.queues import (
     SetWallTime,
 )
 from vsched.explain.words import reasons as words
-from vsched.framework.points.levers import QueueTerm
+from vsched.framework.points.terms import QueueTerm
 from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import Job
 from vsched.model.names import is_subdomain

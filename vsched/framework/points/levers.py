@@ -1,4 +1,4 @@
-"""What a plugin's decisions depend on and could be changed: its arguments, and fields of the Queue spec.
+"""What a plugin's decisions depend on and could be changed: its arguments, and what objects state.
 
 ``explain`` collects these from every plugin of the policy, tries the changes in simulations, and reports which help.
 """
@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from enum import Enum
 from typing import Any, ClassVar, NamedTuple, get_args, get_origin
 
 import msgspec
 import msgspec.inspect
 
+from vsched.framework.points.terms import Term
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Mask, NodeTable
 from vsched.model.pods.shape import Shape
@@ -20,20 +20,6 @@ from vsched.model.snapshot import Snapshot
 
 TIME_STEPS = 20
 """In how many steps shorter times are tried."""
-
-
-class QueueTerm(Enum):
-    """Fields of a queue's spec that plugins may use."""
-
-    WEIGHT = "weight"
-    DESERVED = "deserved"
-    GUARANTEE = "guarantee"
-    NODE_GROUPS = "affinity"
-    """The node groups a queue may use, and its limits in each."""
-    RUNNING_JOBS = "running jobs"
-    """How many jobs of the queue, and of each user in it, may run at once (annotations)."""
-    WALL_TIME = "wall time"
-    """For how long jobs of the queue may run (annotation)."""
 
 
 class ArgumentLever(NamedTuple):
@@ -102,8 +88,15 @@ def argument_of(args: msgspec.Struct, key: str) -> Argument | None:
 class Levers:
     """The changes that could affect a plugin's decisions. The plugin is not open here: it knows only its arguments."""
 
-    queue_terms: ClassVar[frozenset[QueueTerm]] = frozenset()
-    """The fields of a queue's spec that the plugin uses."""
+    terms: ClassVar[frozenset[Term]] = frozenset()
+    """What objects state that the plugin acts on, and that nothing else acts on ..."""
+    tree_terms: ClassVar[frozenset[Term]] = frozenset()
+    """... and that it acts on besides with ``enableHierarchy``."""
+
+    @classmethod
+    def acts_on(cls, args: Any) -> frozenset[Term]:
+        """``terms``, without those that these arguments of the plugin turn off."""
+        return cls.terms
 
     def argument_levers(self) -> Iterable[ArgumentLever]:
         """The plugin's arguments that could be changed to let a job start."""

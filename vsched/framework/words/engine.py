@@ -24,3 +24,14 @@ def keeps_too_much(promises: Sequence[str]) -> str:
     """Answers that were kept from earlier cycles were wrong; plugins of others and what they promise of theirs."""
     who = f"; look at what these plugins promise: {', '.join(promises)}" if promises else ""
     return f"a cycle that nothing was kept for reports something else{who}"
+
+
+def not_acted_on(field: str, actors: Sequence[str], *, tree: bool) -> str:
+    """An object states it; names the plugins of which one would act on it. ``tree``: it makes a tree of queues."""
+    what = "does not share by a tree of queues" if tree else "has no plugin that acts on it"
+    return f"{field}: the policy {what} (expected {' or '.join(actors)})"
+
+
+def with_hierarchy(plugin: str) -> str:
+    """A plugin that acts on it in a mode of its own only."""
+    return f"{plugin} with enableHierarchy"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 # -- the file ----------------------------------------------------------------------------------------------------------
 
 
@@ -151,3 +153,12 @@ def moved(plugin: str, was: int, tier: int) -> str:
 
 def order_in_tier(tier: int, plugins: str) -> str:
     return f"order in tier {tier} is {plugins}"
+
+
+NOT_ACTED_ON = "this policy does not act on (plugins that would):"
+"""A heading: what objects may state follows, and has no effect."""
+
+
+def not_acted_on(kind: str, field: str, actors: Sequence[str]) -> str:
+    """A field of objects of this kind, and the plugins of which one would act on it."""
+    return f"{kind} {field} ({' or '.join(actors)})"
