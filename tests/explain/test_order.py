@@ -48,6 +48,14 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             id="a running gang that lost a pod goes first",
         ),
         pytest.param(
+            "node n2 cpu=2\njob ns/a queue=q min=1 pods=1 cpu=9\njob ns/r queue=q min=1\npods ns/r 1 cpu=1 on=n2",
+            DEFAULT_POLICY,
+            {"ns/a": 1},
+            "",
+            "1st of 1 in queue q",
+            id="a job whose pods all run does not wait, whatever its phase says",
+        ),
+        pytest.param(
             "job ns/a queue=q min=1 pods=1 cpu=9 age=5\njob ns/b queue=q min=1 pods=1 cpu=9 age=9",
             DEFAULT_POLICY,
             {"ns/b": 1, "ns/a": 2},

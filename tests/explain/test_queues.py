@@ -123,6 +123,7 @@ def test_who_holds_what_a_queue_deserves(policy: Policy, words: str, told: str) 
     assert found is not None
     holder = found.constraints[-1]
     assert (holder.code, holder.message, holder.resource, holder.subject) == (Code.PROTECTED, told, "cpu", "p")
+    assert [one for one in found.constraints if one.code is Code.PROTECTED] == [holder], "it is said once"
     assert found.counts == {"jobs": 2, "waiting": 2, "running": 0, "pods": 5, "pending": 5}
 
 

@@ -161,8 +161,8 @@ def waiting_order(snapshot: Snapshot, policy: Policy, registry: Registry) -> Wai
 
 
 def waits(view: JobView) -> bool:
-    """Whether a job waits: for admission, or for places for its pending pods."""
-    return view.waiting_to_enter or bool(view.pending_count)
+    """Whether a job waits: for places for its pending pods, or for admission and no pod of it has a place yet."""
+    return bool(view.pending_count) or (view.waiting_to_enter and not view.ready)
 
 
 def _user_key(plugins: PluginSet, view: JobView) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from vsched.explain.order import waiting_order
 from vsched.explain.records import Change, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, never, until
 from vsched.explain.why.constraints import Examiner, ordered
+from vsched.explain.why.words import NO_RECLAIM
 from vsched.explain.words import reasons as words
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
@@ -80,11 +81,18 @@ def explain_queue(
     first: tuple[Constraint, ...] = ()
     if lane and (view := session.view(lane[0])) is not None:
         first = Examiner(session).of_job(view)
-    others = [one for one in first[1:] if one.lasting or one.code in OTHERS]
     held = _held(report, branch)
-    constraints = ordered(
-        None, [*_groups(snapshot, report, lane, branch), *others, *_holders(session, report, branch, held)]
-    )
+    holders = [*_holders(session, report, branch, held)]
+    told = {one.subject for one in holders}
+    others = [
+        one
+        for one in first[1:]
+        if (one.lasting or one.code in OTHERS)
+        # That these queues keep it is said with amounts, below.
+        and not (told and one.message == NO_RECLAIM)
+        and not (one.code is Code.PROTECTED and one.subject in told)
+    ]
+    constraints = ordered(None, [*_groups(snapshot, report, lane, branch), *others, *holders])
     helping: tuple[Change, ...] = ()
     if lane and simulations and _may_be_helped(snapshot.jobs[lane[0]]):
         helping = changes(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from tests.support.clusters import contended
 from tests.support.examples import examples
-from tests.support.explained import explained
+from tests.support.explained import TAKING, explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
 from vsched.explain.explaining import explain
 from vsched.explain.why import words
@@ -39,6 +39,14 @@ NODES = "node n1 cpu=4\nnode n2 cpu=4"
             DEFAULT_POLICY,
             "2 pods ask for 2 cpu each, 1 free on node n1: ns/o holds 3 cpu",
             id="of one node, for a gang",
+        ),
+        pytest.param(
+            "node n1 cpu=4 gpu=4\nnode n2 cpu=4\nclass high 9\njob ns/o min=1 phase=Running\n"
+            "pods ns/o 1 cpu=1 gpu=2 on=n1\npods ns/o 1 cpu=3 on=n2\n"
+            "job ns/n min=1 pods=1 cpu=4 gpu=4 class=high age=9\njob ns/a min=1 pods=1 cpu=2 gpu=8 class=high",
+            TAKING,
+            "a pod asks for 2 cpu, 1 free on node n2: ns/o holds 3 cpu",
+            id="only of nodes that lack it, not of one whose room is kept for another job",
         ),
         pytest.param(
             "node n1 cpu=9 pods=2\njob ns/o min=1 phase=Running\npods ns/o 2 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=1",

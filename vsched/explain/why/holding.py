@@ -224,6 +224,11 @@ def _amounts(session: Session, task: Task, wanted: int, rows: Mask, resource: st
     asked = 0 if column is None else dict(task.shape.request).get(column, 0)
     if column is None or int(nodes.allocatable[column][rows].max()) < asked:
         return  # not even an empty node has so much
+    idle = nodes.idle[column]
+    if asked and int((idle[rows] // asked).clip(0).sum()) >= wanted:
+        rows = rows & (idle < asked)  # what is free on the others is kept for others
+        if not rows.any():
+            return
     names = nodes.statics.names
     there = {names[row] for row in rows.nonzero()[0].tolist()}
     found = Counter[str]()
@@ -234,7 +239,6 @@ def _amounts(session: Session, task: Task, wanted: int, rows: Mask, resource: st
             status, node, _ = moved.get(uid) or (each.status, each.node, each)
             if node in there and HOLDS[status].uses:
                 found[key] += dict(each.shape.request).get(column, 0)
-    idle = nodes.idle[column]
     free = int(idle[rows].sum())
     found[NOBODYS] = int(nodes.allocatable[column][rows].sum()) - free - found.total()
     ranked = _ranked(snapshot, found)

@@ -64,7 +64,7 @@ def _not_reclaimable(session: Session, view: JobView, task: Task) -> Iterator[Co
         if not queue.reclaimable and queue.name != view.queue and _is_over(session, queue, task)
     ]
     if found:
-        yield Constraint(Code.PROTECTED, words.not_reclaimable(sorted(found)))
+        yield Constraint(Code.PROTECTED, words.not_reclaimable(sorted(found)), subject=min(found))
 
 
 def _is_over(session: Session, queue: Queue, task: Task) -> bool:
