@@ -92,7 +92,8 @@ def explain_queue(
         and not (told and one.message == NO_RECLAIM)
         and not (one.code is Code.PROTECTED and one.subject in told)
     ]
-    constraints = ordered(None, [*_groups(snapshot, report, lane, branch), *others, *holders])
+    headline = _headline(snapshot, report, queue, lane, len(_without_pods(jobs, lane)), held)
+    constraints = ordered(None, [*_groups(snapshot, report, lane, branch, headline), *others, *holders])
     helping: tuple[Change, ...] = ()
     if lane and simulations and _may_be_helped(snapshot.jobs[lane[0]]):
         helping = changes(
@@ -102,7 +103,7 @@ def explain_queue(
         QUEUE,
         name,
         _state(queue, lane, first, jobs),
-        _headline(snapshot, report, queue, lane, len(_without_pods(jobs, lane)), held),
+        headline,
         queue=queue.parent,
         phase=queue.state,
         at=snapshot.now,
@@ -208,11 +209,13 @@ def _most(held: Mapping[str, int], of: Mapping[str, int]) -> str:
     return words.amount_of(in_words(name, held.get(name, 0)), in_words(name, of[name]), name)
 
 
-def _groups(snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Sequence[str]) -> Iterator[Constraint]:
+def _groups(
+    snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Sequence[str], headline: str
+) -> Iterator[Constraint]:
     """What the waiting jobs wait for, grouped by code, or by queue if there are descendants.
 
-    The group of the first job comes first, then the largest groups. Of several groups, the
-    first does not repeat the headline.
+    The group of the first job comes first, then the largest groups. Of several groups, the first does not repeat the
+    headline.
     """
     inner = len(branch) > 1
     groups: dict[str, list[str]] = {}
@@ -225,11 +228,13 @@ def _groups(snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Se
         message = (
             f"{f'queue {name}: ' if inner else ''}{counted(len(keys), 'job', 'jobs')}, {snapshot.called(keys[0])} first"
         )
-        if name != leading or len(groups) == 1:
-            message += f": {headline_of(first.message)}"
-        yield Constraint(
-            first.code or Code.OTHER, message, subject=name if inner else keys[0], repeats=len(groups) == 1
-        )
+        why = headline_of(first.message)
+        told = name == leading and why in headline
+        alone = len(groups) == 1
+        if alone or not told:
+            message += f": {why}"
+        subject = name if inner else keys[0]
+        yield Constraint(first.code or Code.OTHER, message, subject=subject, repeats=alone and told)
 
 
 def _holders(
