@@ -5,15 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.support.explained import queue_explained
-from tests.support.plans import DEFAULT_POLICY, policy_of
+from tests.support.plans import DEFAULT_POLICY, policy_from, policy_of
 from vsched.explain.records import Whereabouts
 from vsched.explain.words import reasons
 from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
+from vsched.plugins.words.queues import jobs_and_children
 
 KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
 PLAIN = policy_of("gang", "predicates")
 TREE = policy_of("gang", "predicates capacity")
+HIERARCHY = policy_from(
+    "actions: allocate\ntiers: [{plugins: [{name: gang}, {name: predicates}, {name: capacity, enableHierarchy: true}]}]"
+)
 RECLAIMS = policy_of("gang", "predicates proportion", actions="allocate, reclaim")
 HELD = """
     node n1 cpu=8
@@ -153,6 +157,15 @@ def test_a_queue_tells_of_those_below_it() -> None:
         ("a", Code.RESOURCES, "queue a: 1 job, ns/a1"),
     ]
     assert found.counts == {"jobs": 4, "waiting": 3, "running": 1, "pods": 7, "pending": 3}
+
+
+def test_a_problem_of_the_queue_hides_no_reason_of_its_jobs() -> None:
+    own = "job ns/own queue=dept min=1 phase=Inqueue pods=1 cpu=1 age=1"
+    found = queue_explained(f"{BRANCHES}\n{own}", "dept", HIERARCHY)
+
+    assert found is not None
+    assert found.message == jobs_and_children("")
+    assert [one.message.partition(" first")[2] != "" for one in found.constraints] == [True, True, True]
 
 
 def test_the_root_holds_what_is_held_below_it() -> None:
