@@ -39,6 +39,10 @@ def told(term: Term) -> str:
         pytest.param("vsched.io/max-running-jobs=0", [QueueTerm.RUNNING_JOBS], id="no jobs may run"),
         pytest.param("vsched.io/max-running-jobs-per-user=3", [QueueTerm.RUNNING_JOBS], id="a user's jobs"),
         pytest.param("vsched.io/max-wall-time=1h", [QueueTerm.WALL_TIME], id="the time of jobs"),
+        pytest.param("volcano.sh/nodegroup-resource-limits=?", [QueueTerm.GROUP_LIMITS], id="limits by group"),
+        pytest.param("vsched.io/preempt-min-runtime=1m", [QueueTerm.PREEMPT_MIN_RUNTIME], id="safe from its own"),
+        pytest.param("vsched.io/reclaim-min-runtime=1m", [QueueTerm.RECLAIM_MIN_RUNTIME], id="safe from others"),
+        pytest.param("vsched.io/preemption-delay=1m", [QueueTerm.PREEMPTION_DELAY], id="evicting later"),
         pytest.param("parent=other deserved=cpu:2", [QueueTerm.DESERVED, QueueTerm.PARENT], id="several"),
     ],
 )
@@ -57,6 +61,11 @@ def test_what_a_queue_states_in_vain(queue: str, terms: list[QueueTerm]) -> None
         pytest.param("volcano.sh/sla-waiting-time=1h pods=1", [JobTerm.WAITING_TIME], id="how long it waits"),
         pytest.param("vsched.io/wall-time=1h pods=1", [JobTerm.WALL_TIME], id="how long it runs"),
         pytest.param("volcano.sh/jdb-min-available=1 pods=1", [JobTerm.BUDGET], id="a budget"),
+        pytest.param("vsched.io/preempt-min-runtime=1m pods=1", [JobTerm.PREEMPT_MIN_RUNTIME], id="safe from its own"),
+        pytest.param("vsched.io/reclaim-min-runtime=1m pods=1", [JobTerm.RECLAIM_MIN_RUNTIME], id="safe from others"),
+        pytest.param("vsched.io/preemption-delay=1m pods=1", [JobTerm.PREEMPTION_DELAY], id="evicting later"),
+        pytest.param("pods=1 on=n1 volcano.sh/cooldown-time=1h started=60", [PlacementTerm.COOLDOWN], id="cool-down"),
+        pytest.param("pods=1 on=n1 selector=zone:a", [PlacementTerm.NODES], id="nodes, of a pod that runs"),
         pytest.param("pods=1 selector=zone:a", [PlacementTerm.NODES], id="nodes"),
         pytest.param("pods=1 port=80", [PlacementTerm.PORTS], id="a port of the node"),
         pytest.param("pods=1 apart=g", [PlacementTerm.PODS], id="no node with others"),
@@ -92,6 +101,7 @@ def test_a_check_that_is_turned_off_acts_on_nothing() -> None:
         PlacementTerm.NUMA,
         PlacementTerm.STRATEGY,
         PlacementTerm.REVOCABLE,
+        PlacementTerm.COOLDOWN,
     ]
 
 

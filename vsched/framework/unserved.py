@@ -8,6 +8,7 @@ looking at where pods went.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from vsched.framework.points.terms import JobTerm, PlacementTerm, QueueTerm, Term
 from vsched.framework.policy import Policy
@@ -17,8 +18,10 @@ from vsched.model.jobs.job import Job
 from vsched.model.jobs.spec import JobSpec
 from vsched.model.pods.shape import Rules, Shape
 from vsched.model.pods.task import Task
+from vsched.model.queues.evictions import EvictionTerms
 from vsched.model.queues.queue import ROOT, Queue
 
+T = TypeVar("T", QueueTerm, JobTerm)
 Unserved = Mapping[Term, Sequence[str]]
 """By term: the plugins of which a policy needs one to act on it."""
 _KINDS: Mapping[type[Term], str] = {QueueTerm: "Queue", JobTerm: "PodGroup", PlacementTerm: "Pod"}
@@ -57,11 +60,11 @@ def of_queue(queue: Queue, missing: Unserved) -> list[str]:
 
 
 def of_job(job: Job, missing: Unserved) -> list[str]:
-    """What a job's PodGroup states in vain, and the first of its pods that wait, a sentence each.
+    """What a job's PodGroup states in vain, and one of its pods, a sentence each: the pods of a job are usually alike.
 
-    The pods of a job are usually alike.
+    A pod that waits goes first.
     """
-    first = next(iter(job.pending.values()), None)
+    first = next(iter((job.pending or job.tasks).values()), None)
     stated: list[Term] = [] if job.spec.implicit else [*_stated_by_job(job.spec)]
     if first is not None:
         stated += _stated_by_pod(first)
@@ -86,12 +89,15 @@ def _stated_by_queue(queue: Queue) -> Iterator[QueueTerm]:
         yield QueueTerm.PRIORITY
     if queue.affinity is not None:
         yield QueueTerm.NODE_GROUPS
+    if queue.group_limits is None or queue.group_limits:
+        yield QueueTerm.GROUP_LIMITS
     if any(name == HIERARCHY for name, _ in queue.annotations):
         yield QueueTerm.HIERARCHY
     if limits.running_jobs is not None or limits.running_jobs_per_user is not None:
         yield QueueTerm.RUNNING_JOBS
     if limits.wall_time is not None:
         yield QueueTerm.WALL_TIME
+    yield from _stated_of_evictions(queue.terms, QueueTerm)
 
 
 def _stated_by_job(spec: JobSpec) -> Iterator[JobTerm]:
@@ -107,6 +113,16 @@ def _stated_by_job(spec: JobSpec) -> Iterator[JobTerm]:
         yield JobTerm.BUDGET
     if spec.task_topology is not None:
         yield JobTerm.TASK_TOPOLOGY
+    yield from _stated_of_evictions(spec.terms, JobTerm)
+
+
+def _stated_of_evictions(terms: EvictionTerms, kind: type[T]) -> Iterator[T]:
+    if terms.preempt_min_runtime is not None:
+        yield kind.PREEMPT_MIN_RUNTIME
+    if terms.reclaim_min_runtime is not None:
+        yield kind.RECLAIM_MIN_RUNTIME
+    if terms.preemption_delay is not None:
+        yield kind.PREEMPTION_DELAY
 
 
 def _stated_by_pod(task: Task) -> Iterator[PlacementTerm]:
@@ -116,6 +132,8 @@ def _stated_by_pod(task: Task) -> Iterator[PlacementTerm]:
         yield PlacementTerm.VOLUMES
     if claims is not None and claims.devices:
         yield PlacementTerm.DEVICES
+    if task.protected_until:
+        yield PlacementTerm.COOLDOWN
 
 
 def _by_shape(shape: Shape, rules: Rules) -> Iterator[PlacementTerm]:

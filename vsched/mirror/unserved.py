@@ -50,7 +50,6 @@ class UnservedTerms:
             self._put("Queue", name, queue.uid, "", name, of_queue(queue, self._missing))
 
     def _look_at_job(self, key: str, job: Job | None) -> None:
-        """A PodGroup, and the first of its pods that wait: usually they are alike."""
         if job is None:
             for kind in ("PodGroup", "Pod"):
                 self._problems.pop((kind, key), None)
@@ -59,8 +58,8 @@ class UnservedTerms:
         found = of_job(job, self._missing)
         if not spec.implicit and spec.native is None:
             self._put("PodGroup", key, spec.uid, spec.namespace, spec.name, found)
-        elif job.pending:
-            first = next(iter(job.pending.values()))
+        elif job.tasks:
+            first = next(iter((job.pending or job.tasks).values()))
             self._put("Pod", key, first.uid, first.namespace, first.name, found)
         else:
             self._problems.pop(("Pod", key), None)

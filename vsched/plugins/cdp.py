@@ -6,6 +6,7 @@ The pod states this time as ``volcano.sh/cooldown-time``, a label or else an ann
 from __future__ import annotations
 
 from vsched.framework.points.extension import NoArgs, Plugin, SessionContext
+from vsched.framework.points.terms import PlacementTerm
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -16,6 +17,7 @@ class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
     """Protects running pods until their cool-down is over."""
 
     name = "cdp"
+    terms = frozenset({PlacementTerm.COOLDOWN})
     protects_absolutely = True
     judges_moves = True
 

@@ -14,6 +14,7 @@ import msgspec
 
 from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.points.levers import ArgumentLever, shorter_time
+from vsched.framework.points.terms import JobTerm, QueueTerm
 from vsched.framework.points.victims import Purpose, VictimProtection
 from vsched.framework.policy import Seconds
 from vsched.model.pods.status import Status
@@ -39,6 +40,14 @@ class MinRuntime(Plugin[MinRuntimeArgs], VictimProtection):
     """Protects pods until they have run for their minimum time."""
 
     name = "minruntime"
+    terms = frozenset(
+        {
+            QueueTerm.PREEMPT_MIN_RUNTIME,
+            QueueTerm.RECLAIM_MIN_RUNTIME,
+            JobTerm.PREEMPT_MIN_RUNTIME,
+            JobTerm.RECLAIM_MIN_RUNTIME,
+        }
+    )
     args_type = MinRuntimeArgs
     protects_because = victims.MIN_RUNTIME
 

@@ -48,7 +48,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
     """Filters and scores nodes by group; with ``enableHierarchy`` queues inherit their nearest ancestor's affinity."""
 
     name = "nodegroup"
-    terms = frozenset({QueueTerm.NODE_GROUPS})
+    terms = frozenset({QueueTerm.NODE_GROUPS, QueueTerm.GROUP_LIMITS})
     hierarchical = True
     args_type = NodeGroupArgs
 

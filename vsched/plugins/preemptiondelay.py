@@ -14,6 +14,7 @@ import msgspec
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.points.levers import ArgumentLever, shorter_time
+from vsched.framework.points.terms import JobTerm, QueueTerm
 from vsched.framework.points.victims import EvictionDelay
 from vsched.framework.policy import Seconds
 from vsched.plugins.queues.tree import inherited
@@ -32,6 +33,7 @@ class PreemptionDelay(Plugin[PreemptionDelayArgs], EvictionDelay):
     """Lets jobs wait before others are evicted for them."""
 
     name = "preemption-delay"
+    terms = frozenset({QueueTerm.PREEMPTION_DELAY, JobTerm.PREEMPTION_DELAY})
     args_type = PreemptionDelayArgs
     delays_because = victims.DELAYED
 
