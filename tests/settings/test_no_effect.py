@@ -248,3 +248,22 @@ def test_what_a_source_does_not_read_is_told(block: dict[str, object], keys: lis
         f"metrics.{key}" for key in keys
     ]
     assert all(line.endswith(metrics_words.not_read(settings.metrics.kind)) for line in settings.no_effect)
+
+
+@pytest.mark.parametrize(
+    ("action", "switches", "point"),
+    [
+        pytest.param("preempt", "enablePreemptable: false", "Preemptable", id="preempt"),
+        pytest.param("gangpreempt", "enablePreemptable: false", "Preemptable", id="gangpreempt"),
+        pytest.param("reclaim", "enableReclaimable: false", "Reclaimable", id="reclaim"),
+        pytest.param("gangreclaim", "enableReclaimable: false", "Reclaimable", id="gangreclaim"),
+        pytest.param("shuffle", "enablePreemptable: true", "Victim", id="shuffle"),
+        pytest.param("preempt", "enablePreemptable: true", "", id="preempt with victims"),
+        pytest.param("reclaim", "enablePreemptable: false", "", id="reclaim with victims"),
+    ],
+)
+def test_an_action_that_can_evict_nobody_is_told(action: str, switches: str, point: str) -> None:
+    text = f"actions: allocate, {action}\ntiers: [{{plugins: [{{name: gang, {switches}}}]}}]"
+    found = load_text(text, "policy.yaml", REGISTRY).no_effect
+    why = policy_words.nobody_evicted(action, point)
+    assert found == ((f"policy.yaml:1: actions[1]: {reading_words.no_effect(why)}",) if point else ())

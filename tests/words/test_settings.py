@@ -33,6 +33,10 @@ SENTENCES = [
     (rollout.without_length("for"), "a step without its length (expected for)"),
     # settings/words/policy
     (policy.cannot_be_read("policy.yaml", "it is gone"), "policy.yaml: cannot be read: it is gone"),
+    (
+        policy.nobody_evicted("preempt", "Preemptable"),
+        "preempt evicts nobody where no plugin takes part in Preemptable",
+    ),
     (policy.NOT_ACTED_ON, "this policy does not act on (plugins that would):"),
     (
         policy.not_acted_on("Queue", "spec.capability", ["capacity", "proportion"]),

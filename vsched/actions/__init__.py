@@ -15,17 +15,18 @@ from vsched.actions.preempt import PreemptArgs, preempt
 from vsched.actions.reclaim import reclaim
 from vsched.actions.shuffle import shuffle
 from vsched.actions.victim_search import ReclaimArgs
+from vsched.framework.points.victims import Preemptable, Reclaimable, VictimTasks
 from vsched.framework.registry import Action
 from vsched.model.plan import CONSOLIDATE
 
 ACTIONS: tuple[Action, ...] = (
     Action("enqueue", enqueue, OrderingArgs, timeless=True, by_class=True),
     Action("allocate", allocate, AllocateArgs, timeless=True, by_class=True),
-    Action("preempt", preempt, PreemptArgs, timeless=True, by_class=True),
-    Action("reclaim", reclaim, ReclaimArgs, timeless=True, by_class=True),
-    Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True, by_class=True),
-    Action(GANG_RECLAIM, gangreclaim, GangReclaimArgs, timeless=True, by_class=True),
+    Action("preempt", preempt, PreemptArgs, timeless=True, by_class=True, victims=Preemptable),
+    Action("reclaim", reclaim, ReclaimArgs, timeless=True, by_class=True, victims=Reclaimable),
+    Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True, by_class=True, victims=Preemptable),
+    Action(GANG_RECLAIM, gangreclaim, GangReclaimArgs, timeless=True, by_class=True, victims=Reclaimable),
     Action("backfill", backfill, PlacingArgs, timeless=True, by_class=True),
     Action(CONSOLIDATE, consolidate, ConsolidateArgs, by_class=True),
-    Action("shuffle", shuffle),
+    Action("shuffle", shuffle, victims=VictimTasks),
 )

@@ -35,6 +35,8 @@ class Action(NamedTuple):
     """Whether it does the same for the same cluster at any time, by itself; plugins may look at the clock."""
     by_class: bool = False
     """Whether it works on spans of jobs (see ``Session.waiting``), or on none of them; else it meets each job alone."""
+    victims: type[Point] | None = None
+    """Where plugins name its victims; without any it evicts nobody. None for actions that ask for none."""
 
 
 class Registry(NamedTuple):

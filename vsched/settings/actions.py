@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from vsched.framework.points.extension import QueueScore
+from vsched.framework.points.extension import Point, QueueScore
 from vsched.framework.policy import NamingPlugins, NeedsPlugins, Policy
 from vsched.framework.registry import Registry
-from vsched.settings.names import ACTIONS_IN_THE_FIELD, PLUGINS_IN_THE_FIELD
+from vsched.settings.names import ACTIONS_IN_THE_FIELD, PLUGINS_IN_THE_FIELD, point_label
 from vsched.settings.reading.arguments import read_arguments
 from vsched.settings.reading.problems import Problems, did_you_mean
 from vsched.settings.reading.tree import Keyed, Listed, MappingEntry, Node, Scalar, got, is_null
@@ -35,6 +35,22 @@ def read_actions(policy: Keyed, registry: Registry, problems: Problems) -> tuple
         elif name not in registry.actions:
             problems.add(entry.line, f"actions[{at}]", _absent(name, registry))
     return tuple(name for name in names if name in registry.actions)
+
+
+def check_victims(policy: Policy, root: Keyed, registry: Registry, problems: Problems) -> None:
+    """Report actions that can evict nobody, because no plugin of the policy names victims for them."""
+    entry = root.get("actions")
+    for at, name in enumerate(policy.actions if entry is not None and not problems else ()):
+        point = registry.actions[name].victims
+        if entry is not None and point is not None and not _has_part(point, policy, registry):
+            problems.idle(entry.line, f"actions[{at}]", words.nobody_evicted(name, point_label(point.point)))
+
+
+def _has_part(point: type[Point], policy: Policy, registry: Registry) -> bool:
+    return any(
+        issubclass(registry.plugins[conf.name], point) and conf.switches.enabled(point.point)
+        for conf in policy.plugins()
+    )
 
 
 def read_configurations(

@@ -16,7 +16,7 @@ from msgspec import inspect as kinds
 from vsched.errors import BadPolicy
 from vsched.framework.policy import NO_AUTOSCALING, Autoscaling, Policy
 from vsched.framework.registry import Registry
-from vsched.settings.actions import read_actions, read_configurations
+from vsched.settings.actions import check_victims, read_actions, read_configurations
 from vsched.settings.manifest import embedded_policy, is_manifest
 from vsched.settings.metrics import MetricsSource, read_metrics
 from vsched.settings.reach import ANYTHING, Reach
@@ -128,6 +128,7 @@ def _read(
         if entry.key not in _KEYS:
             problems.add(entry.line, entry.key, f"unknown key{did_you_mean(entry.key, _KEYS)}")
     policy = Policy(read_actions(root, registry, problems), read_tiers(root, registry, problems))
+    check_victims(policy, root, registry, problems)
     action_args = read_configurations(root.get("configurations"), policy, registry, problems)
     autoscaling = _read_autoscaling(root.get("autoscaling"), problems)
     policy = msgspec.structs.replace(policy, action_args=action_args, autoscaling=autoscaling)

@@ -117,6 +117,11 @@ def no_hierarchy(plugin: str) -> str:
     return f"{plugin} knows no hierarchy"
 
 
+def nobody_evicted(action: str, point: str) -> str:
+    """No plugin of the policy names victims for an action."""
+    return f"{action} evicts nobody where no plugin takes part in {point}"
+
+
 def no_part_in(plugin: str, point: str) -> str:
     return f"{plugin} has no part in {point}"
 
