@@ -51,6 +51,39 @@ def test_a_limit_may_be_what_the_shadow_step_predicts() -> None:
     assert [found.limits[0].holds_in(step) for step in (shadow, *others)] == [False, True, True]
 
 
+SHARDED = 'candidate: c\nsteps:\n- shadow: 1h\n- shard: 1\n  for: 2h\nlimits:\n  wait p95: "<= 1m"\n'
+
+
+def test_a_rollout_may_be_for_one_shard() -> None:
+    found = read_rollout(SHARDED, "here", shards=2)
+    assert found.steps == (RolloutStep(3600.0, shadow=True), RolloutStep(7200.0, shard=1))
+    assert (found.shard, read_rollout(GOOD, "here").shard) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "shards", "problem"),
+    [
+        pytest.param(SHARDED, 1, "here:4: steps[1].shard: " + words.WITHOUT_SHARDS, id="one daemon for all"),
+        pytest.param(
+            SHARDED.replace("shard: 1", "shard: 4"),
+            2,
+            "here:4: steps[1].shard: " + words.no_such_shard(2, 4),
+            id="past",
+        ),
+        pytest.param(GOOD, 2, "here:4: steps: " + words.no_shard(2), id="all of several shards"),
+        pytest.param(
+            SHARDED.replace("limits:", "- {shard: 0, for: 1h}\nlimits:"),
+            2,
+            "here:6: steps[2].shard: " + words.another_shard(1, 0),
+            id="two shards",
+        ),
+    ],
+)
+def test_a_rollout_fits_the_shards_that_there_are(text: str, shards: int, problem: str) -> None:
+    with pytest.raises(BadPolicy, match=re.escape(problem)):
+        read_rollout(text, "here", shards=shards)
+
+
 def test_what_is_left_out_has_defaults() -> None:
     found = read_rollout('candidate: c\nsteps:\n- all: 1h\nlimits:\n  session p99: "<= 1s"\n', "here")
     assert (found.take_back, found.baseline_seconds, found.refers_to_baseline) == (True, 3600.0, False)
@@ -82,7 +115,12 @@ def test_hours_of_a_window(hours: str, at: int, covers: bool) -> None:
             "  for: 48h\n", "", "here:6: steps[1]: " + words.without_length("for"), id="no length of a window"
         ),
         pytest.param("- all: 24h", "- all:", "here:8: steps[2].all: expected a duration", id="no length of all"),
-        pytest.param("- all: 24h", "- shard: 1", "here:8: steps[2]: expected " + words.STEP, id="no such step"),
+        pytest.param("- all: 24h", "- queue: a", "here:8: steps[2]: expected " + words.STEP, id="no such step"),
+        pytest.param("- all: 24h", "- shard: 1", "here:8: steps[2]: " + words.without_length("for"), id="no length"),
+        pytest.param(
+            "all: 24h", "{shard: one, for: 1h}", "here:8: steps[2].shard: expected " + words.SHARD, id="no number"
+        ),
+        pytest.param("all: 24h", "{shard: 1, for: 1h}", "here:6: steps[1]: " + words.beside_shard(1), id="a mixture"),
         pytest.param("22:00-06:00", "22-6", "here:6: steps[1].window: expected " + words.WINDOW, id="no hours"),
         pytest.param(
             "22:00-06:00", "06:00-06:00", "here:6: steps[1].window: expected " + words.EMPTY_WINDOW, id="empty"

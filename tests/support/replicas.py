@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from tests.support.running import Obj
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
+from vsched.daemon.policy.reload import PolicyInForce
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LeaseSettings
@@ -58,11 +59,14 @@ class Replica:
 
 
 @asynccontextmanager
-async def replica(url: str, **options: Any) -> AsyncIterator[Replica]:
-    """A daemon that takes part in the election; killed at the end unless it has ended before."""
+async def replica(
+    url: str, policy: Callable[[ApiClient], Awaitable[PolicyInForce]] | None = None, **options: Any
+) -> AsyncIterator[Replica]:
+    """A daemon that takes part in the election; killed at the end unless it has ended before. ``policy`` opens its."""
     quiet: dict[str, Any] = {"listen_address": "", "healthz_address": "", "leader_elect": True, "lease": PATIENT}
     async with ApiClient(Connection(url)) as client:
-        daemon = Daemon(Options(**{**quiet, **options}), client, REGISTRY)
+        opened = None if policy is None else await policy(client)
+        daemon = Daemon(Options(**{**quiet, **options}), client, REGISTRY, policy=opened)
         found = Replica(daemon, asyncio.create_task(daemon.run()))
         try:
             yield found

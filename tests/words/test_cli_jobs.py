@@ -102,6 +102,14 @@ SENTENCES = [
     ),
     (rollouts.in_force("new", candidate=True), "in force  the candidate new"),
     (rollouts.in_force("new", candidate=False), "in force  the policy, not the candidate new"),
+    (
+        rollouts.in_force("new", candidate=True, shard=1),
+        "in force  the candidate new in shard 1, the policy in the others",
+    ),
+    (
+        rollouts.waits(1),
+        "waits     until the daemon of shard 1 has no other shard (start as many daemons as there are shards)",
+    ),
     (rollouts.at_step("Held", 1, 2, "2026-08-01"), "phase     Held, step 1 of 2, since 2026-08-01"),
     (rollouts.before_steps("Baseline", "2026-08-01"), "phase     Baseline, before the first step, since 2026-08-01"),
     (rollouts.served("5m", "24h"), "time      5m of 24h measured"),

@@ -17,7 +17,7 @@ SENTENCES = [
     (rollout.TAKEN_BACK_BY_HAND, "taken back by hand: the policy before is in force again"),
     (rollout.ENDED, "the rollout was removed: the policy of its own key is in force"),
     (rollout.WITHIN, "all figures are within their limits again: the step goes on"),
-    (rollout.SHARDS, "rollouts need one daemon that decides for the whole cluster (expected --shards 1)"),
+    (rollout.in_force_in_shard(1, "2h"), "the candidate is in force in shard 1 for 2h"),
     (rollout.WRITE_FAILED, "the state of the rollout cannot be written; it is tried again"),
     (rollout.LOGGED, "rollout of the policy"),
     (rollout.SHADOW_FAILED, "the candidate cannot decide beside the policy in force; it is tried again"),

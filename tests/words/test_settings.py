@@ -8,7 +8,20 @@ SENTENCES = [
     # settings/words/rollout
     (rollout.WHAT, "rollout"),
     (rollout.HOLDS, "candidate, steps and limits"),
-    (rollout.STEP, "one of shadow, window (with for), all"),
+    (rollout.STEP, "one of shadow, window (with for), shard (with for), all"),
+    (rollout.SHARD, "the number of a shard, from 0"),
+    (
+        rollout.WITHOUT_SHARDS,
+        "this daemon decides for the whole cluster (expected --shards of 2 or more, or a step for all)",
+    ),
+    (rollout.no_such_shard(2, 4), "expected a shard from 0 to 1 (--shards 2), got 4"),
+    (rollout.no_shard(2), "expected a step shard, as 2 shards are decided for by daemons of their own (--shards 2)"),
+    (
+        rollout.beside_shard(1),
+        "expected shadow or shard 1, as the rollout is one of shard 1 (after its last step the candidate is in force "
+        "in all)",
+    ),
+    (rollout.another_shard(1, 0), "expected shard 1, as in the steps before, got 0"),
     (rollout.COUNT, "a number, as in '<= 20' or '<= 120 % of baseline'"),
     (
         rollout.NOT_PREDICTED,

@@ -27,6 +27,7 @@ _SECONDS = kinds.type_info(Annotated[float, msgspec.Meta(gt=0, le=90 * 86400, ex
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _LIMIT = re.compile(r"<= *([0-9.]{1,12}[a-zµ0-9.]{0,20})")
 _OF_MEASURED = re.compile(r"<= *([0-9]{1,6}(?:\.[0-9]{1,3})?) *% of (baseline|predicted)")
+_SHARD = re.compile(r"0|[1-9][0-9]{0,3}")
 _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,3})?")
 
 
@@ -84,6 +85,8 @@ class RolloutStep(msgspec.Struct, frozen=True):
     ends: int = _DAY_MINUTES
     shadow: bool = False
     """Whether the candidate is not in force, and only decides beside the policy that is."""
+    shard: int | None = None
+    """The shard that it is in force in, from 0; None for all."""
 
     @property
     def is_window(self) -> bool:
@@ -109,6 +112,11 @@ class RolloutSpec(msgspec.Struct, frozen=True):
     """Whether a broken limit takes the candidate back; else its step is held."""
     baseline_seconds: float = 3600.0
     """How long the policy in force is measured before the first step, where a limit refers to it."""
+
+    @property
+    def shard(self) -> int | None:
+        """The shard whose daemon carries it out; None for the daemon that decides for the whole cluster."""
+        return next((step.shard for step in self.steps if step.shard is not None), None)
 
     @property
     def refers_to_baseline(self) -> bool:
@@ -143,10 +151,12 @@ def rollout_map(text: str, where: str) -> RolloutMap | None:
     return RolloutMap(next(iter(entries)), spec)
 
 
-def read_rollout(text: str, where: str, line_of: Callable[[int], int] = lambda line: line) -> RolloutSpec:
+def read_rollout(
+    text: str, where: str, line_of: Callable[[int], int] = lambda line: line, shards: int | None = None
+) -> RolloutSpec:
     """The rollout that a text asks for; raises BadPolicy with one line for every problem.
 
-    ``line_of`` maps a line of it to the line that people see.
+    ``line_of`` maps a line of it to the line that people see. ``shards`` is how many there are, where it is known.
     """
     problems = Problems(where)
     root = parse(text, problems, line_of, what=words.WHAT, holds=words.HOLDS)
@@ -156,7 +166,7 @@ def read_rollout(text: str, where: str, line_of: Callable[[int], int] = lambda l
         problems.add(root.line, "", words.expected(words.HOLDS, got(root)))
         raise problems.error()
     _known(root, _KEYS, "", problems)
-    steps = _steps(root, problems)
+    steps = _steps(root, shards, problems)
     spec = RolloutSpec(
         _candidate(root, problems),
         steps,
@@ -190,33 +200,57 @@ def _got(entry: MappingEntry | None) -> str:
     return "nothing" if entry is None else got(entry.value)
 
 
-def _steps(root: Keyed, problems: Problems) -> tuple[RolloutStep, ...]:
+def _steps(root: Keyed, shards: int | None, problems: Problems) -> tuple[RolloutStep, ...]:
     entry = root.get("steps")
     if entry is None or not isinstance(entry.value, Listed) or not 1 <= len(entry.value.items) <= MOST_STEPS:
         problems.add(*_at(root, entry), "steps", words.steps_expected(MOST_STEPS, _got(entry)))
         return ()
-    return tuple(_step(node, f"steps[{at}]", problems) for at, node in enumerate(entry.value.items))
+    steps = tuple(_step(node, f"steps[{at}]", problems) for at, node in enumerate(entry.value.items))
+    shard = RolloutSpec("", steps, ()).shard
+    if shard is None and shards is not None and shards > 1:
+        problems.add(entry.line, "steps", words.no_shard(shards))
+    for at, (node, step) in enumerate(zip(entry.value.items, steps, strict=True)):
+        if shard is None or step.shadow:
+            continue
+        if step.shard is None:
+            problems.add(node.line, f"steps[{at}]", words.beside_shard(shard))
+        elif step.shard != shard:
+            problems.add(node.line, f"steps[{at}].shard", words.another_shard(shard, step.shard))
+        elif shards == 1:
+            problems.add(node.line, f"steps[{at}].shard", words.WITHOUT_SHARDS)
+        elif shards is not None and shard >= shards:
+            problems.add(node.line, f"steps[{at}].shard", words.no_such_shard(shards, shard))
+    return steps
 
 
 _NO_STEP = RolloutStep(1.0)
 
 
 def _step(node: Node, path: str, problems: Problems) -> RolloutStep:
-    kinds_of = {"shadow", "all", "window"}
+    kinds_of = {"shadow", "all", "window", "shard"}
     if not isinstance(node, Keyed) or len(kinds_of & {entry.key for entry in node.entries}) != 1:
         problems.add(node.line, path, words.expected(words.STEP, got(node)))
         return _NO_STEP
-    window = node.get("window")
-    if window is None:
+    part = node.get("window") or node.get("shard")
+    if part is None:
         key = "all" if node.get("all") is not None else "shadow"
         _known(node, (key,), f"{path}.", problems)
         return RolloutStep(_seconds(node.get(key), f"{path}.{key}", problems, 1.0), shadow=key == "shadow")
-    _known(node, ("window", "for"), f"{path}.", problems)
+    _known(node, (part.key, "for"), f"{path}.", problems)
     length = node.get("for")
     if length is None:
         problems.add(node.line, path, words.without_length("for"))
-    begins, ends = _window(window.value, f"{path}.window", problems)
-    return RolloutStep(_seconds(length, f"{path}.for", problems, 1.0), begins, ends)
+    seconds = _seconds(length, f"{path}.for", problems, 1.0)
+    if part.key == "shard":
+        return RolloutStep(seconds, shard=_shard(part.value, f"{path}.shard", problems))
+    return RolloutStep(seconds, *_window(part.value, f"{path}.window", problems))
+
+
+def _shard(node: Node, path: str, problems: Problems) -> int | None:
+    found = _SHARD.fullmatch(node.text) if isinstance(node, Scalar) else None
+    if found is None:
+        problems.add(node.line, path, words.expected(words.SHARD, got(node)))
+    return None if found is None else int(found[0])
 
 
 def _window(node: Node, path: str, problems: Problems) -> tuple[int, int]:

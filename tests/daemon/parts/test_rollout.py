@@ -13,63 +13,39 @@ import pytest
 
 from tests.daemon.preempting import POLICY as PREEMPTING
 from tests.daemon.preempting import QUICK_TO_GO, of_class, priority_class
+from tests.daemon.rollouts import (
+    ALL,
+    AT,
+    BETTER,
+    IN_SHARD,
+    LONG_SECONDS,
+    POLICY,
+    WITHOUT_STARTS,
+    ended,
+    is_in,
+    opened,
+    order,
+    state,
+    the_map,
+    told,
+)
 from tests.support.examples import THOROUGH, seeds
 from tests.support.running import gang, node, nodes_of, pod, scheduling
 from tests.support.waiting import until
-from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
-from vsched.daemon.policy.config_map import ConfigMapKey, PolicyMap
 from vsched.daemon.policy.rollout.machine import RolloutPhase, RolloutState
-from vsched.daemon.policy.rollout.reading import ORDER, STATE, shown, state_in
+from vsched.daemon.policy.rollout.reading import STATE, shown
 from vsched.daemon.words import rollout as words
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.settings.built_in import REGISTRY
+from vsched.settings.words.rollout import WITHOUT_SHARDS, no_shard
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
-POLICY = PREEMPTING.replace("preempt, ", "")
-WITHOUT_STARTS = PREEMPTING.replace("allocate, preempt, backfill", "backfill")
-BETTER = POLICY.replace("name: nodeorder", "name: binpack")
-AT = ConfigMapKey("kube-system", "policy", "conf")
-ALL = """
-candidate: candidate
-steps:
-- all: 1m
-- all: 1m
-limits:
-  evictions per hour: "<= 0"
-  evictions in vain: "<= 0"
-  wait p95: "<= 30s"
-  session p99: "<= 10s"
-"""
 SOON_SECONDS = 50.0
 """Until the first pod comes, the limit of waits, and two looks."""
-LONG_SECONDS = 3600.0
-
-
-def the_map(candidate: str, rollout: str = ALL, policy: str = POLICY) -> Obj:
-    data = {"conf": policy, "candidate": candidate, "rollout": rollout}
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": AT.name, "namespace": AT.namespace},
-        "data": data,
-    }
-
-
-def found(cluster: Cluster) -> Obj:
-    return cluster.client.get("configmaps", AT.namespace, AT.name) or {}
-
-
-def state(cluster: Cluster) -> RolloutState | None:
-    return state_in(found(cluster)["metadata"].get("annotations"))
-
-
-def is_in(cluster: Cluster, phase: RolloutPhase) -> bool:
-    written = state(cluster)
-    return written is not None and written.phase is phase
 
 
 def at_first(cluster: Cluster) -> bool:
@@ -78,34 +54,12 @@ def at_first(cluster: Cluster) -> bool:
     return written is not None and written.step == 0
 
 
-def told(cluster: Cluster, reason: str) -> list[str]:
-    return [event["message"] for event in cluster.client.list("events", AT.namespace) if event["reason"] == reason]
-
-
 def edit(cluster: Cluster, **data: str | None) -> None:
     def edited(before: Obj) -> Obj:
         kept = {**before["data"], **data}
         return {**before, "data": {key: value for key, value in kept.items() if value is not None}}
 
     cluster.client.patch("configmaps", AT.namespace, AT.name, edited)
-
-
-def order(cluster: Cluster, word: str) -> None:
-    written = state(cluster)
-    assert written is not None
-
-    def ordered(before: Obj) -> Obj:
-        notes = {**before["metadata"].get("annotations", {}), ORDER: f"{word} {written.id}"}
-        return {**before, "metadata": {**before["metadata"], "annotations": notes}}
-
-    cluster.client.patch("configmaps", AT.namespace, AT.name, ordered)
-
-
-async def opened(client: ApiClient) -> PolicyMap:
-    def quietly(event: str, **fields: object) -> None:
-        """Nobody is to be told."""
-
-    return await PolicyMap.open(AT, client, REGISTRY, SystemClock(), quietly)
 
 
 @asynccontextmanager
@@ -232,10 +186,6 @@ async def test_kills_do_not_change_how_a_rollout_ends(candidate: str) -> None:
             assert clock >= 2 * 5 * 60
 
 
-def ended(cluster: Cluster) -> bool:
-    return is_in(cluster, RolloutPhase.COMPLETE) or is_in(cluster, RolloutPhase.TAKEN_BACK)
-
-
 async def test_an_edit_of_the_candidate_begins_anew_and_is_told() -> None:
     async with rolling(the_map(WITHOUT_STARTS)) as (cluster, daemon):
         await until(lambda: is_in(cluster, RolloutPhase.TAKEN_BACK), LONG_SECONDS)
@@ -300,10 +250,19 @@ async def test_wrong_content_is_refused_with_its_line_and_the_policy_stays(
         await until(lambda: is_in(cluster, RolloutPhase.RUNNING))
 
 
-async def test_with_shards_a_rollout_is_refused() -> None:
-    async with rolling(the_map(BETTER), shards=2, leader_elect=True) as (cluster, daemon):
+@pytest.mark.parametrize(
+    ("rollout", "options", "problem"),
+    [
+        pytest.param(ALL, {"shards": 2, "leader_elect": True}, "rollout:3: steps: " + no_shard(2), id="all of shards"),
+        pytest.param(IN_SHARD, {}, "rollout:4: steps[0].shard: " + WITHOUT_SHARDS, id="a shard where there is none"),
+    ],
+)
+async def test_a_rollout_for_what_this_daemon_does_not_decide_for_is_refused(
+    rollout: str, options: dict[str, Any], problem: str
+) -> None:
+    async with rolling(the_map(BETTER, rollout), **options) as (cluster, daemon):
         await until(lambda: told(cluster, "RolloutRefused"), LONG_SECONDS)
-        assert words.SHARDS in told(cluster, "RolloutRefused")[0]
+        assert problem in told(cluster, "RolloutRefused")[0]
         assert daemon.policy.settings is daemon.policy.own
 
 

@@ -58,7 +58,8 @@ async def ask(client: ApiClient, where: str, order: RolloutOrder) -> str:
 def lines(found: RolloutFound) -> Iterator[str]:
     """The rollout for people."""
     spec, state = found.spec, found.state
-    yield words.in_force(spec.candidate, candidate=state.in_force)
+    shard = None if state.phase is RolloutPhase.COMPLETE else spec.shard
+    yield words.in_force(spec.candidate, candidate=state.in_force, shard=shard)
     since = time_stamp(state.since)
     if state.phase is RolloutPhase.BASELINE:
         yield words.before_steps(state.phase.value, since)
@@ -66,6 +67,8 @@ def lines(found: RolloutFound) -> Iterator[str]:
         yield words.at_step(state.phase.value, state.step + 1, state.steps, since)
     if state.phase in (RolloutPhase.RUNNING, RolloutPhase.HELD) and state.step < len(spec.steps):
         yield words.served(short_duration(state.served), short_duration(spec.steps[state.step].seconds))
+    if not state.alone and state.phase not in ENDED and spec.shard is not None:
+        yield words.waits(spec.shard)
     yield words.why(state.message)
     for limit in spec.limits:
         measured = state.figures.get(limit.measure.value)

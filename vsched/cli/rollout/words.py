@@ -27,8 +27,14 @@ def asked(where: str, order: str) -> str:
     return f"configmap {where}: asked for {order}; vsched rollout status {where} says when it is done"
 
 
-def in_force(key: str, *, candidate: bool) -> str:
+def in_force(key: str, *, candidate: bool, shard: int | None = None) -> str:
+    if candidate and shard is not None:
+        return f"in force  the candidate {key} in shard {shard}, the policy in the others"
     return f"in force  {'the candidate' if candidate else 'the policy, not the candidate'} {key}"
+
+
+def waits(shard: int) -> str:
+    return f"waits     until the daemon of shard {shard} has no other shard (start as many daemons as there are shards)"
 
 
 def at_step(phase: str, number: int, of: int, since: str) -> str:

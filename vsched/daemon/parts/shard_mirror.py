@@ -156,6 +156,15 @@ class ShardMirror:
 
     # -- what others ask
 
+    @property
+    def held(self) -> frozenset[int]:
+        """The shards that sessions decide for."""
+        return self._held
+
+    def keeps(self, shard: int) -> bool:
+        """Whether a shard is ours, and is not being given back."""
+        return shard in self._election.shards
+
     def owns(self, task: Task) -> bool:
         """Whether a pod belongs to a job that is decided on here."""
         latest = self._latest

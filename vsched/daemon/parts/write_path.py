@@ -18,7 +18,6 @@ from vsched.daemon.parts.shard_mirror import ShardMirror
 from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.words import log as log_words
-from vsched.daemon.words import rollout as rollout_words
 from vsched.daemon.words import tasks as words
 from vsched.framework.claims.kinds import rules_of
 from vsched.handlers import Handlers
@@ -123,9 +122,8 @@ class WritePath:
         """Both are None where the policy is not that of a ConfigMap."""
         if isinstance(base.policy, PolicyMap):
             self.policy_status = PolicyStatus(base.policy, writer, self.events)
-            self.rollout = RolloutKeeper(base.policy, writer, self.events, telemetry, clock)
-            if self.shards is not None:
-                base.policy.refuse_rollouts(rollout_words.SHARDS)
+            self.rollout = RolloutKeeper(base.policy, writer, self.events, telemetry, clock, self.shards)
+            base.policy.divide(options.shards)
         self._signs = leader_signs(options, client, writer, telemetry.worry)
 
     def answered_again(self) -> None:
@@ -137,6 +135,8 @@ class WritePath:
         """Wait until what was decided for a shard that is being given back is carried out."""
         if self.shards is not None:
             await self.shards.settle(shard)
+        if self.rollout is not None:
+            await self.rollout.settle()
 
     def tasks(self, catch_up: Callable[[], Awaitable[None]]) -> tuple[LongLived, ...]:
         """What runs for long; ``catch_up`` waits until the mirror has everything that the API server has by now."""
@@ -153,6 +153,6 @@ class WritePath:
             says = words.POLICY_STATUS
             tasks.append(LongLived("policy status", self.policy_status.run, says, once=True))
         if self.rollout is not None:
-            tasks.append(LongLived("rollout", self.rollout.run, words.ROLLOUT, once=True))
+            tasks.append(LongLived("rollout", self.rollout.run, words.ROLLOUT, acts=True))
         shards = () if self.shards is None else self.shards.tasks(catch_up)
         return (*tasks, *shards, *self._signs)

@@ -34,7 +34,6 @@ from vsched.kube.watch.reflector import Reflector, WatchedKind
 from vsched.settings import Settings, load_text
 from vsched.settings.load import MOST_BYTES
 from vsched.settings.reach import NOTHING, Reach
-from vsched.settings.rollout import KEY
 from vsched.writes.bodies import ObjectReference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
@@ -102,7 +101,7 @@ class PolicyMap(PolicyInForce):
         """Set when the ConfigMap was read again."""
         self.on_switch: Handlers[[]] = Handlers()
         """Called when the candidate takes the place of the policy, or gives it back."""
-        self._no_rollouts = ""
+        self._shards = 1
         super().__init__(registry, clock, reach)
         self._read_rollout()
         self._used = self.settings
@@ -144,9 +143,9 @@ class PolicyMap(PolicyInForce):
     def shadowed(self) -> Settings | None:
         """Those of the candidate while it decides beside the policy in force."""
         rollout, state = self.rollout, self.state
-        if rollout is None or state is None or state.id != rollout.id or not shadows(state, rollout.spec):
+        if rollout is None or state is None or state.id != rollout.id or not state.alone:
             return None
-        return rollout.candidate
+        return rollout.candidate if shadows(state, rollout.spec) else None
 
     def rollout_dict(self) -> dict[str, object]:
         """Where the rollout is, without what was measured in detail."""
@@ -162,9 +161,9 @@ class PolicyMap(PolicyInForce):
             return ""
         return rollout_words.told(self.state.phase.value, self.state.message, in_force=self.state.in_force)
 
-    def refuse_rollouts(self, why: str) -> None:
-        """This daemon can carry none out."""
-        self._no_rollouts = why
+    def divide(self, shards: int) -> None:
+        """The cluster is decided for in so many shards: only rollouts of one of them can be carried out."""
+        self._shards = shards
         self._read_rollout()
 
     def take(self, state: RolloutState | None) -> None:
@@ -183,9 +182,8 @@ class PolicyMap(PolicyInForce):
     def _read_rollout(self) -> None:
         data = {} if self.found is None else self.found.data or {}
         try:
-            if self._no_rollouts and KEY in data:
-                raise BadPolicy([f"{self.at} {KEY}: {self._no_rollouts}"])
-            found = rollout_of(data, str(self.at), self._key(data), self.own.sha256, self._load_candidate)
+            own_key, own = self._key(data), self.own.sha256
+            found = rollout_of(data, str(self.at), own_key, own, self._load_candidate, self._shards)
         except BadPolicy as error:
             self.rollout, self.rollout_problems = None, tuple(error.problems)
             return

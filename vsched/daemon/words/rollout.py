@@ -8,7 +8,6 @@ PROMOTED = "promoted by hand: the candidate is in force"
 TAKEN_BACK_BY_HAND = "taken back by hand: the policy before is in force again"
 ENDED = "the rollout was removed: the policy of its own key is in force"
 WITHIN = "all figures are within their limits again: the step goes on"
-SHARDS = "rollouts need one daemon that decides for the whole cluster (expected --shards 1)"
 WRITE_FAILED = "the state of the rollout cannot be written; it is tried again"
 LOGGED = "rollout of the policy"
 
@@ -34,6 +33,10 @@ def shadowed(compared: int, alike: int, evictions: int) -> str:
 
 def in_force_all(span: str) -> str:
     return f"the candidate is in force for {span}"
+
+
+def in_force_in_shard(shard: int, span: str) -> str:
+    return f"the candidate is in force in shard {shard} for {span}"
 
 
 def in_force_within(window: str, span: str) -> str:

@@ -16,7 +16,9 @@ from vsched.daemon.policy.rollout.machine import (
     advance,
     begin,
     figure,
+    followed,
     limit_text,
+    moved,
     resume,
 )
 from vsched.daemon.words import rollout as words
@@ -36,6 +38,24 @@ def after(spec: RolloutSpec, seconds: float, counts: Counts = STARTS, now: float
         now += 10
         state = advance(state, now, counts, {}, spec).state
     return state
+
+
+SHARD = RolloutSpec("c", (RolloutStep(60.0, shadow=True), RolloutStep(120.0, shard=1)), (EVICTIONS, WAIT))
+BESIDE = Counts(waits=times_of([1.0]), compared=1)
+
+
+@given(st.lists(st.booleans(), max_size=60))
+def test_only_time_in_which_the_daemon_has_the_shard_alone_counts(course: list[bool]) -> None:
+    state, now, counted = begin("id", MIDNIGHT, SHARD, alone=False).state, MIDNIGHT, 0.0
+    was_alone = False
+    for alone in course:
+        now += 10
+        state = advance(moved(state, now, alone=alone), now, BESIDE, {}, SHARD).state
+        counted += 10.0 * (alone and was_alone) * (counted < 180.0)
+        was_alone = alone
+        assert state.clock == counted
+        assert state.in_force is (counted >= 180.0 or (alone and counted >= 60.0))
+        assert followed(state).in_force is (counted >= 180.0), "others follow at the end"
 
 
 @pytest.mark.parametrize(

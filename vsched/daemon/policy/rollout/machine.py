@@ -66,6 +66,8 @@ class RolloutState(msgspec.Struct, frozen=True, rename="camel"):
     """When the step or phase began."""
     entered: float = 0.0
     """When the candidate came into force last, or the baseline began: pods that were created earlier do not count."""
+    alone: bool = True
+    """Whether the daemon that carries it out decides for the shard of the rollout, and for no other."""
     message: str = ""
     """What was said last."""
     figures: dict[str, float] = {}
@@ -90,12 +92,26 @@ class Advance(NamedTuple):
     says: tuple[Said, ...] = ()
 
 
-def begin(id: str, now: float, spec: RolloutSpec) -> Advance:
+def begin(id: str, now: float, spec: RolloutSpec, *, alone: bool = True) -> Advance:
     """A rollout that has just been seen."""
-    empty = RolloutState(id, RolloutPhase.BASELINE, steps=len(spec.steps), seen=now, since=now, entered=now)
+    empty = RolloutState(
+        id, RolloutPhase.BASELINE, steps=len(spec.steps), seen=now, since=now, entered=now, alone=alone
+    )
     if not spec.refers_to_baseline:
         return _in_force(_step_begins(empty, 0, now, spec), now, spec)
     return Advance(replace(empty, message=words.BASELINE), (Said("RolloutBegan", words.BASELINE),))
+
+
+def moved(state: RolloutState, now: float, *, alone: bool) -> RolloutState:
+    """The state where the daemon may decide for other shards than at the look before."""
+    if alone == state.alone:
+        return state
+    return replace(state, alone=alone, seen=now, in_force=state.in_force and (alone or state.phase in ENDED))
+
+
+def followed(state: RolloutState) -> RolloutState:
+    """The state in a daemon of another shard than that of the rollout."""
+    return replace(state, alone=False, in_force=state.phase is RolloutPhase.COMPLETE)
 
 
 def resume(state: RolloutState, now: float, spec: RolloutSpec) -> RolloutState:
@@ -121,7 +137,7 @@ def advance(
         return Advance(replace(state, seen=now))
     seconds = min(max(0.0, now - state.seen), MOST_SECONDS)
     measures = state.in_force or state.phase is RolloutPhase.BASELINE or shadows(state, spec)
-    if not measures:
+    if not measures or not state.alone:
         return _in_force(Advance(replace(state, seen=now)), now, spec)
     window = state.window.adding(state.clock, counts)
     figures = figures_of(window, waiting)
@@ -133,7 +149,7 @@ def advance(
 
 
 def shadows(state: RolloutState, spec: RolloutSpec) -> bool:
-    """Whether the candidate decides beside the policy in force."""
+    """Whether it is a step in which the candidate decides beside the policy in force."""
     return state.phase in (RolloutPhase.RUNNING, RolloutPhase.HELD) and spec.steps[state.step].shadow
 
 
@@ -242,6 +258,8 @@ def step_text(step: RolloutStep) -> str:
     span = short_duration(step.seconds)
     if step.shadow:
         return words.beside(span)
+    if step.shard is not None:
+        return words.in_force_in_shard(step.shard, span)
     if not step.is_window:
         return words.in_force_all(span)
     hours = "-".join(f"{minute // 60:02d}:{minute % 60:02d}" for minute in (step.begins, step.ends))
@@ -266,5 +284,6 @@ def _may_be_in_force(state: RolloutState, now: float, spec: RolloutSpec) -> bool
     return (
         state.phase in (RolloutPhase.RUNNING, RolloutPhase.HELD)
         and not shadows(state, spec)
+        and state.alone
         and spec.steps[state.step].covers(now)
     )

@@ -32,15 +32,22 @@ class Rollout(NamedTuple):
 
 
 def rollout_of(
-    data: Mapping[str, str], where: str, own_key: str, own_sha256: str, load: Callable[[str, str], Settings]
+    data: Mapping[str, str],
+    where: str,
+    own_key: str,
+    own_sha256: str,
+    load: Callable[[str, str], Settings],
+    shards: int = 1,
 ) -> Rollout | None:
-    """The rollout in a ConfigMap; None where there is none. Raises BadPolicy. ``load`` reads a policy."""
+    """The rollout in a ConfigMap; None where there is none. Raises BadPolicy. ``load`` reads a policy; ``shards`` is in
+    how many parts the cluster is decided for.
+    """
     text = data.get(KEY)
     if text is None:
         return None
     if len(text) > MOST_BYTES:
         raise BadPolicy([files_words.too_large(where, KEY, MOST_BYTES // 1024)])
-    spec = read_rollout(text, f"{where} {KEY}")
+    spec = read_rollout(text, f"{where} {KEY}", shards=shards)
     if spec.candidate == own_key:
         raise BadPolicy([words.is_the_policy(f"{where} {KEY}", own_key)])
     candidate = data.get(spec.candidate)
