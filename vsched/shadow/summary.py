@@ -90,6 +90,10 @@ class ShadowDay(msgspec.Struct):
     would_evict_pods: int = 0
     in_vain: int = 0
     partials: int = 0
+    idle: dict[str, float] = {}
+    """Node-seconds by resource, of the intervals that ended on it."""
+    queues: dict[str, QueueShare] = {}
+    """The queues in these intervals."""
 
 
 class Comparing(msgspec.Struct, frozen=True):
@@ -203,10 +207,12 @@ class Summary:
                 self._partial.add(found.at - found.since, found)
             case Interval():
                 self._pass(found)
+                _add_idle(day.idle, found.idle)
+                _add_shares(day.queues, found.queues)
         self.until = max(self.until, found.at)
 
     def _day(self, at: float) -> ShadowDay:
-        begin = at // DAY_SECONDS * DAY_SECONDS
+        begin = _day_of(at)
         day = self._days.get(begin)
         if day is None:
             day = self._days[begin] = ShadowDay(begin)
@@ -242,10 +248,17 @@ class Summary:
         """All of it, for people and programs; with the interval that is under way."""
         waiting = sorted(self.open.values(), key=attrgetter("at", "job"))
         idle, queues, until, gap = dict(self.idle), dict(self.queues), self.until, 0.0
+        days = {
+            begin: msgspec.structs.replace(day, idle=dict(day.idle), queues=dict(day.queues))
+            for begin, day in sorted(self._days.items())
+        }
         if so_far is not None:
             gap = self._gap_before(so_far)
             _add_idle(idle, so_far.idle)
             _add_shares(queues, so_far.queues)
+            today = days.setdefault(_day_of(so_far.at), ShadowDay(_day_of(so_far.at)))
+            _add_idle(today.idle, so_far.idle)
+            _add_shares(today.queues, so_far.queues)
             until = max(until, so_far.at)
         return Comparing(
             since=self.since,
@@ -281,8 +294,13 @@ class Summary:
                 )
                 for name, one in sorted(queues.items())
             ),
-            days=tuple(msgspec.structs.replace(day) for _, day in sorted(self._days.items())),
+            days=tuple(days.values()),
         )
+
+
+def _day_of(at: float) -> float:
+    """When the day of a moment begins, UTC."""
+    return at // DAY_SECONDS * DAY_SECONDS
 
 
 def _add_idle(sums: dict[str, float], more: Mapping[str, float]) -> None:

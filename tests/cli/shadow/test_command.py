@@ -118,16 +118,23 @@ def test_after_some_days_sums_have_intervals_of_resampled_days(tmp_path: Path) -
     log = FindingLog(tmp_path, 1_000_000)
     for day in range(6):  # on every other day a gang starts a minute later
         at = AT - 86_400.0 * (6 - day)
-        log.append([Interval(at, at - 60.0), *([Started(at, f"team/{day}", "q", 1, at, at - 60.0)] if day % 2 else [])])
+        of_day = Interval(at, at - 60.0, {"cpu": 60.0 * (day % 2)}, {"research": QueueShare(60.0, 30.0 * day)})
+        log.append([of_day, *([Started(at, f"team/{day}", "q", 1, at, at - 60.0)] if day % 2 else [])])
     log.close()
     sums = json.loads(run("--log", str(tmp_path), "--json").output)["over_days"]
     assert sums["later"]["value"] == 3.0
     assert 0.0 <= sums["later"]["low"] < 3.0 < sums["later"]["high"] <= 6.0
     assert sums["later_seconds"] == {name: 60.0 * value for name, value in sums["later"].items()}
     assert sums["in_vain"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+    assert sums["idle"] == {"cpu": sums["later_seconds"]}
+    share = sums["queues"]["research"]
+    assert share["value"] == pytest.approx(sum(0.5 * day for day in range(6)) / 6)
+    assert 0.0 <= share["low"] < share["value"] < share["high"] <= 2.5
     lines = [" ".join(line.split()) for line in run("--log", str(tmp_path)).output.splitlines()]
     assert f"{words.OVER_DAYS} {words.resampled(6)}" in lines
     assert [line for line in lines if line.startswith(f"{words.FIGURES['later_seconds']} 3m ")]
+    low, high = sums["idle"]["cpu"]["low"], sums["idle"]["cpu"]["high"]
+    assert f"cpu 180.0 {low:.1f} {high:.1f}" in lines
 
 
 def test_a_plot_is_drawn_to_scale() -> None:

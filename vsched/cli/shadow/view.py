@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vsched.cli.shadow import words
-from vsched.cli.shadow.days import sums_over_days
+from vsched.cli.shadow.days import SumOverDays, idle_over_days, shares_over_days, sums_over_days
 from vsched.cli.show.amounts import facts
 from vsched.cli.show.columns import columned, named, sentence
 from vsched.cli.show.drawing import Look
@@ -62,10 +62,12 @@ def heading(found: Comparing) -> Iterator[str]:
 
 
 Rows = Sequence[Sequence[str]]
+_ENDS = ("low", "high")
 
 
 def tables(found: Comparing) -> Iterator[tuple[str, str, Sequence[str], Rows]]:
     """Title, remark, headings and rows of each table."""
+    idle, shares = idle_over_days(found), shares_over_days(found)
     yield (
         words.WAITING,
         words.more(found.waiting_more) if found.waiting_more else "",
@@ -108,14 +110,23 @@ def tables(found: Comparing) -> Iterator[tuple[str, str, Sequence[str], Rows]]:
     yield (
         words.IDLE,
         "",
-        ("resource", "node-seconds"),
-        [(name, f"{seconds:,.1f}") for name, seconds in found.idle.items()],
+        ("resource", "node-seconds", *(_ENDS if idle else ())),
+        [(name, f"{seconds:,.1f}", *_within(idle, name, "{:,.1f}")) for name, seconds in found.idle.items()],
     )
     yield (
         words.QUEUES,
         "",
-        ("queue", "share", "short", "seen"),
-        [(one.queue, f"{one.share:.0%}", lasting(one.short_seconds), lasting(one.seconds)) for one in found.queues],
+        ("queue", "share", *(_ENDS if shares else ()), "short", "seen"),
+        [
+            (
+                one.queue,
+                f"{one.share:.0%}",
+                *_within(shares, one.queue, "{:.0%}"),
+                lasting(one.short_seconds),
+                lasting(one.seconds),
+            )
+            for one in found.queues
+        ],
     )
 
     days = sums_over_days(found)
@@ -123,9 +134,17 @@ def tables(found: Comparing) -> Iterator[tuple[str, str, Sequence[str], Rows]]:
         yield (
             words.OVER_DAYS,
             words.resampled(len(found.days)),
-            ("figure", "sum", "low", "high"),
+            ("figure", "sum", *_ENDS),
             [(words.FIGURES[name], *(_shown(name, value) for value in sums)) for name, sums in days.items()],
         )
+
+
+def _within(intervals: Mapping[str, SumOverDays], name: str, form: str) -> tuple[str, ...]:
+    """The ends of an interval: dashes where it has none, and no columns where nothing has one."""
+    found = intervals.get(name)
+    if found is None:
+        return ("-", "-") if intervals else ()
+    return form.format(found.low), form.format(found.high)
 
 
 def _shown(figure: str, value: float) -> str:
