@@ -23,22 +23,26 @@ def test_idle_nodes_are_counted_as_the_parts_that_would_have_been_used() -> None
     assert rates["memory"] == pytest.approx(3 / 16)
 
 
-def test_a_queue_is_short_where_it_asks_for_more_of_what_it_holds_too_little_of() -> None:
+def test_a_queue_is_short_where_it_holds_too_little_of_everything_that_it_asks_for() -> None:
     cluster = SmallCluster().node("n1").queue("short").queue("full").queue("nothing")
     cluster.running("a", 2, queue="short")
     cluster.job("waits", 1, queue="short")
     cluster.running("b", 4, queue="full")
     cluster.job("more", 1, queue="full")
+    cluster.queue("full of one").running("c", 4, queue="full of one")
+    cluster.job("asks for both", 1, queue="full of one")
     deserved = {"cpu": 4000, "memory": 4 * GIB}
     report = CycleReport(
         queues={
             "short": QueueOutcome("short", 1, deserved=deserved),
             "full": QueueOutcome("full", 1, deserved=deserved),
+            "full of one": QueueOutcome("full of one", 1, deserved={"cpu": 4000, "memory": 8 * GIB}),
             "nothing": QueueOutcome("nothing", 1, deserved=deserved),
             "default": QueueOutcome("default", 1),
         }
     )
-    assert shares_of(cluster.snapshot(), report) == {"full": (1.0, False), "short": (0.5, True)}
+    found = shares_of(cluster.snapshot(), report)
+    assert found == {"full": (1.0, False), "full of one": (1.0, False), "short": (0.5, True)}
 
 
 def test_no_more_queues_are_followed_than_may_be() -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import msgspec
+import numpy as np
 
 from vsched.model.jobs.job import Job
-from vsched.model.nodes.table import NodeTable
+from vsched.model.nodes.table import Ints
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
@@ -79,8 +80,10 @@ class ShadowComparison:
         self._victims: dict[tuple[str, str], float] = {}
         """By victim and beneficiary: when the eviction would have been decided last."""
         self._outcomes: Mapping[str, JobOutcome] = {}
-        self._nodes: NodeTable | None = None
-        """The nodes of the last session."""
+        self._idle: Ints = np.zeros((0, 0), dtype=np.int64)
+        """What was idle at the last session, by resource and node; a copy, as tables of nodes follow the cluster."""
+        self._rows: Mapping[str, int] = {}
+        """The columns of it, by node."""
         self._is_first = True
         self.starting: set[str] = set()
         """Gangs that would start here by the last session."""
@@ -120,7 +123,8 @@ class ShadowComparison:
         yield
         found.extend(self.evictions.due(now))
         self.sums.see(snapshot, report, self.starting)
-        self._outcomes, self._nodes = report.jobs, snapshot.nodes
+        self._outcomes = report.jobs
+        self._idle, self._rows = snapshot.nodes.idle.copy(), snapshot.nodes.statics.row
         if self.sums.lasts() >= self._settings.interval_seconds:
             found.append(self.sums.cut(now))
 
@@ -208,20 +212,15 @@ class ShadowComparison:
 
     def _had_room(self, came: list[Task]) -> bool:
         """Whether the nodes of these pods had room for them at the last session."""
-        nodes = self._nodes
-        if nodes is None:
-            return False
+        idle = self._idle
         asked: dict[tuple[int, int], int] = {}
         for task in came:
-            row = nodes.statics.row.get(task.node)
+            row = self._rows.get(task.node)
             if row is None:
                 return False
             for column, amount in task.shape.request:
                 asked[column, row] = asked.get((column, row), 0) + amount
-        return all(
-            column < len(nodes.idle) and int(nodes.idle[column, row]) >= amount
-            for (column, row), amount in asked.items()
-        )
+        return all(column < len(idle) and int(idle[column, row]) >= amount for (column, row), amount in asked.items())
 
     def _hold(self, key: str, job: Job | None, now: float, found: list[Finding], *, is_complete: bool) -> None:
         """Follow a gang that holds nodes without its minimum."""

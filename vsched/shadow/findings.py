@@ -120,7 +120,7 @@ class QueueShare(msgspec.Struct, frozen=True, omit_defaults=True):
     share_seconds: float
     """Its dominant share of what it deserves by the candidate policy, times seconds."""
     short_seconds: float = 0.0
-    """How long it asked for more of a resource of which it held less than it deserves."""
+    """How long it asked for more, and held less than it deserves of everything that it asked for."""
 
     def plus(self, other: QueueShare) -> QueueShare:
         return QueueShare(

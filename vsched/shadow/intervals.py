@@ -79,7 +79,11 @@ def idle_rates(snapshot: Snapshot, binds: Collection[Bind], starting: Collection
 
 
 def shares_of(snapshot: Snapshot, report: CycleReport) -> dict[str, tuple[float, bool]]:
-    """By queue with jobs and with something that it deserves: its share of that, and whether it is short of it."""
+    """By queue with jobs and with something that it deserves: its share of that, and whether it is short of it.
+
+    Short is who holds less than it deserves of everything that it asks for. Pods ask for several resources at once: one
+    of which a queue holds enough keeps the others from it.
+    """
     found: dict[str, tuple[float, bool]] = {}
     for name in sorted(snapshot.books):
         outcome = report.queues.get(name)
@@ -88,7 +92,8 @@ def shares_of(snapshot: Snapshot, report: CycleReport) -> dict[str, tuple[float,
         book = snapshot.books[name]
         held, asked = _named(snapshot, book.allocated), _named(snapshot, book.pending)
         shares = [held.get(one, 0) / amount for one, amount in outcome.deserved.items() if amount]
-        is_short = any(asked.get(one, 0) and held.get(one, 0) < amount for one, amount in outcome.deserved.items())
+        wanted = {one: amount for one, amount in outcome.deserved.items() if asked.get(one, 0)}
+        is_short = bool(wanted) and all(held.get(one, 0) < amount for one, amount in wanted.items())
         found[name] = max(shares), is_short
         if len(found) == QUEUES_MAX:
             break

@@ -77,7 +77,7 @@ class QueueOverTime(msgspec.Struct, frozen=True):
     share: float
     """Mean dominant share of what it deserves by the candidate policy; 1 is all of it."""
     short_seconds: float
-    """How long it asked for more of something of which it held less than it deserves."""
+    """How long it asked for more, and held less than it deserves of everything that it asked for."""
 
 
 class ShadowDay(msgspec.Struct):

@@ -17,7 +17,7 @@ from vsched.daemon.loop.stepping import Steps
 from vsched.daemon.shadow.app import ShadowDaemon, ShadowSettings
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
-from vsched.model.plan import Bind
+from vsched.model.plan import Bind, Evict
 from vsched.shadow.comparing import ComparisonSettings
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
@@ -37,6 +37,12 @@ class Seen(NamedTuple):
     """Pods that are being deleted by an eviction."""
     binds: tuple[Bind, ...]
     """What the shadow decided."""
+    evictions: tuple[Evict, ...]
+    """Also that."""
+    codes: dict[str, str]
+    """Why gangs wait by the shadow, by name; empty for those that do not."""
+    created: dict[str, float]
+    """When each pod was created."""
 
 
 class Stage:
@@ -94,7 +100,11 @@ class Stage:
             elif any(one["type"] == "DisruptionTarget" for one in pod["status"].get("conditions") or ()):
                 evicted.add(name)
         binds = frozen.report.binds
-        self.seen.append(Seen(self.clock.now(), placed, frozenset(self._now), frozenset(evicted), binds))
+        codes = {key.partition("/")[2]: one.code for key, one in frozen.report.jobs.items()}
+        stamps = ((name, pod["metadata"]["creationTimestamp"]) for name, pod in self._now.items())
+        created = {name: datetime.fromisoformat(stamp).timestamp() for name, stamp in stamps}
+        sets = frozenset(self._now), frozenset(evicted)
+        self.seen.append(Seen(self.clock.now(), placed, *sets, binds, frozen.report.evictions, codes, created))
 
     def _replay(self) -> None:
         """Take the event log into account up to now."""
