@@ -14,15 +14,17 @@ from tests.support.running import node, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli.rollout import words
+from vsched.cli.rollout.asking import RolloutFound, lines
 from vsched.clock import SystemClock
 from vsched.daemon.policy.config_map import ConfigMapKey, PolicyMap
-from vsched.daemon.policy.rollout.machine import RolloutOrder, RolloutPhase
+from vsched.daemon.policy.rollout.machine import RolloutOrder, RolloutPhase, RolloutState
 from vsched.daemon.policy.rollout.reading import state_in
 from vsched.daemon.words import rollout as daemon_words
 from vsched.errors import BadInput
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.settings.built_in import REGISTRY
+from vsched.settings.rollout import RolloutSpec, RolloutStep
 from vsched.sim.cluster import Cluster
 
 WHERE = "kube-system/policy"
@@ -103,3 +105,14 @@ async def test_where_there_is_none_one_line_says_so(tmp_path: Path, where: str, 
         result = await run(config, "status", where)
         assert isinstance(result.exception, BadInput)
         assert str(result.exception) == problem
+
+
+def test_a_rollout_of_a_shard_says_where_it_is_in_force_and_what_it_waits_for() -> None:
+    spec = RolloutSpec("new", (RolloutStep(3600.0, shard=1),), ())
+    here = RolloutState("id", RolloutPhase.RUNNING, in_force=True)
+    assert next(lines(RolloutFound(WHERE, spec, here))) == words.in_force("new", candidate=True, shard=1)
+    assert words.waits(1) not in lines(RolloutFound(WHERE, spec, here))
+    among_others = RolloutState("id", RolloutPhase.RUNNING, alone=False)
+    assert words.waits(1) in lines(RolloutFound(WHERE, spec, among_others))
+    complete = RolloutState("id", RolloutPhase.COMPLETE, in_force=True, alone=False)
+    assert next(lines(RolloutFound(WHERE, spec, complete))) == words.in_force("new", candidate=True)
