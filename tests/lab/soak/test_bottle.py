@@ -351,6 +351,24 @@ def test_who_waits_for_a_moment_wakes_up_after_it(now: float) -> None:
     assert in_a_bottle(main) == 1
 
 
+@pytest.mark.parametrize("further", [(), (0.5, 3.0)])
+def test_what_is_planned_for_one_moment_happens_in_the_order_in_which_it_was_planned(
+    further: tuple[float, ...],
+) -> None:
+    """Whatever else is planned: a run that ends early goes as the whole run does until then."""
+
+    async def main(loop: BottleLoop) -> list[int]:
+        happened: list[int] = []
+        for seconds in further:
+            loop.call_later(seconds, int)
+        for number in range(20):
+            loop.call_at(1.0, happened.append, number)
+        await asyncio.sleep(5.0)
+        return happened
+
+    assert in_a_bottle(main) == list(range(20))
+
+
 def test_a_day_passes_at_once() -> None:
     async def main(loop: BottleLoop) -> float:
         await asyncio.sleep(86_400.0)

@@ -47,9 +47,16 @@ class _Step(asyncio.Handle):
 
 
 class TimedStep(asyncio.TimerHandle):
-    """The same at a time."""
+    """The same at a time; of those at one time the one that was planned first comes first.
 
-    __slots__ = ()
+    Else the order of these would change with whatever else is planned, such as the end of the run.
+    """
+
+    __slots__ = ("number",)
+    number: int
+
+    def __lt__(self, other: TimedStep) -> bool:  # type: ignore[override]
+        return (self._when, self.number) < (other._when, other.number)  # type: ignore[attr-defined]
 
     def _run(self) -> None:
         if takes(self):
@@ -109,6 +116,7 @@ class BottleLoop(asyncio.BaseEventLoop):
         """What went wrong in steps that nobody waits for."""
         self.numbers = count()
         """Of tasks and futures: task groups end theirs, and ``asyncio.wait`` looks at them, in the order of a set."""
+        self._timers = count()
 
     def time(self) -> float:
         return self._now
@@ -147,11 +155,12 @@ class BottleLoop(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         handle = self._timed(when, callback, args, context)
+        handle.number = next(self._timers)
         heapq.heappush(self._scheduled, handle)
         handle._scheduled = True  # type: ignore[attr-defined]
         return handle
 
-    def _timed(self, when: float, callback: Any, args: Any, context: Context | None) -> asyncio.TimerHandle:
+    def _timed(self, when: float, callback: Any, args: Any, context: Context | None) -> TimedStep:
         return TimedStep(when, callback, args, self, context)
 
     def _process_events(self, event_list: object) -> None:
