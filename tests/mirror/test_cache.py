@@ -8,7 +8,9 @@ import pytest
 
 from tests.support import builders as make
 from tests.support.mirrors import Fields, World
+from tests.support.plans import DEFAULT_POLICY
 from tests.support.views import view
+from vsched.framework.cycle import run_cycle
 from vsched.mirror.mirror import Mirror
 from vsched.mirror.state.resource_versions import SeenVersions
 from vsched.mirror.stores import MirrorSettings
@@ -17,6 +19,7 @@ from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.pods.status import Status
 from vsched.plugins.words import jobs as jobs_words
+from vsched.settings.built_in import REGISTRY
 
 PENDING = make.pod("a", group="pg")
 RUNNING = make.pod("a", group="pg", node="n1")
@@ -76,6 +79,40 @@ def test_a_failed_binding_is_undone_to_what_the_watch_last_said() -> None:
     assert (task.status, task.node, task.priority) == (Status.PENDING, "", 9)
     assert here.used() == {}
     assert here.wakes == wakes + 1
+
+
+GANG_OF_TWO = make.pod_group("pg", spec={"minMember": 2})
+OTHER = make.pod("b", group="pg", spec={"priority": 1})
+
+
+@pytest.mark.parametrize(
+    ("gang", "first", "kept"),
+    [
+        pytest.param(GANG_OF_TWO, BOUND, "n1", id="one is bound, and the gang needs both"),
+        pytest.param(GANG_OF_TWO, PENDING, "", id="none is bound: it starts as a whole or not at all"),
+        pytest.param(make.pod_group("pg"), BOUND, "", id="the gang has its minimum"),
+    ],
+)
+def test_what_a_gang_lacks_that_has_begun_to_start_keeps_its_node_where_a_binding_fails(
+    gang: Fields, first: Fields, kept: str
+) -> None:
+    here = shown(gang, first, OTHER)
+    here.bind(OTHER)
+    here.cache.assumptions.forget("uid-b")
+    assert here.job().tasks["uid-b"].nominated == kept
+
+
+@pytest.mark.parametrize("fits", [True, False], ids=["it fits there", "the node has gone"])
+def test_nobody_takes_that_node_as_long_as_it_can_be_had(fits: bool) -> None:
+    urgent = make.pod("urgent", group="urgent", spec={"priority": 9, "containers": [make.container("7")]})
+    here = shown(GANG_OF_TWO, BOUND, OTHER, make.pod_group("urgent"), urgent)
+    here.delete(make.node("n2"))
+    here.bind(OTHER)
+    here.cache.assumptions.forget("uid-b")
+    if not fits:
+        here.add(make.node("n1", spec={"unschedulable": True}), make.node("n2"))
+    report = run_cycle(here.snapshot(), DEFAULT_POLICY, REGISTRY)
+    assert {bind.name: bind.node for bind in report.binds} == ({"b": "n1"} if fits else {"urgent": "n2", "b": "n2"})
 
 
 def test_a_pod_that_is_deleted_while_its_binding_is_under_way_keeps_the_node_until_it_is_gone() -> None:

@@ -162,19 +162,28 @@ class Assumptions:
     def forget(self, uid: str) -> bool:
         """Drop an assumed binding or eviction that failed: the pod and its claims are as last watched.
 
-        False if nothing was assumed.
+        False if nothing was assumed. A pod that a partly bound gang lacks keeps its node as a nomination: the next
+        session gives it to others only where the pod cannot have it any more.
         """
         records = self._records
         self._stores.budgets.withdraw(uid)
         task = records.tasks.get(uid)
-        if task is not None and task.status is _BINDING:
+        was_bound = task is not None and task.status is _BINDING
+        if task is not None and was_bound:
             records.tried[uid, task.node] = None
         shown = records.show(records.assumed.end(uid))
+        if task is not None and was_bound and shown:
+            self._keep_place(records.tasks[uid], task.node)
         shown |= records.show(records.assumed.unanswer(uid))
         forgotten = records.uses.claims.forget(uid) or shown
         if forgotten:
             self._events.on_change()
         return forgotten
+
+    def _keep_place(self, task: Task, node: str) -> None:
+        job = self._records.jobs.job(task.job)
+        if task.status is _PENDING and job is not None and job.holding and job.may_be_partial:
+            self._records.store(self._records.assumed.nominate(task, node))
 
     def binding_refused(self, uid: str, message: str, node: str = "") -> None:
         """The API server refused a binding; ``node`` is where admission will not have the pod, empty for no node."""
