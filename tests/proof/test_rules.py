@@ -8,6 +8,7 @@ from tests.proof.said import said
 from tests.support.plans import NOW, manifests, mirror, plan, policy_of
 from tests.support.taking import taking
 from vsched.framework.policy import Policy
+from vsched.mirror.sharding import ShardDivision, narrowed
 from vsched.model.claims.devices import AllocatedDevice, AllocationResult, DeviceId
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate, QueueOutcome
@@ -600,6 +601,22 @@ def test_a_pod_waits_rightly_where_admission_refused_it() -> None:
     cache.assumptions.binding_refused(uid, "denied", "n1")
     found = {one.rule: one.violations for one in verify(cache.snapshot(NOW), facts_of(PLAIN), CycleReport())}
     assert found["work: nothing that fits waits"] == ()
+
+
+@pytest.mark.parametrize(("shard", "broken"), [(0, False), (1, True)], ids=["others' jobs", "its own"])
+def test_who_decides_for_a_shard_answers_for_the_nominations_of_its_own_jobs(shard: int, broken: bool) -> None:
+    text = """
+        node n1 cpu=4
+        queue ours vsched.io/shard=0
+        queue theirs vsched.io/shard=1
+        job ns/ours queue=ours min=0 phase=Running
+        pods ns/ours 1 cpu=3 on=n1
+        job ns/theirs queue=theirs min=1 phase=Inqueue
+        pods ns/theirs 1 cpu=2 nominated=n1
+    """
+    snapshot = narrowed(mirror(manifests(text)).snapshot(NOW), ShardDivision(2), frozenset({shard}), None)
+    found = {one.rule: one.violations for one in verify(snapshot, facts_of(PLAIN), CycleReport())}
+    assert bool(found["room: nodes hold what is kept"]) is broken
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["whole", "in parts"])

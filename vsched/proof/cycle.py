@@ -79,9 +79,13 @@ class Cycle:
         # Those that were asked to end before count as leaving since then.
         self.evicted: dict[str, Evict] = {one.uid: one for one in decided if self.tasks[one.uid].asked is None}
         told = {nomination.uid: nomination.node for nomination in report.nominations}
-        waiting = [task for job in self.jobs.values() for task in job.pending.values() if task.uid not in self.bound]
-        self.reserved = {task.uid: node for task in waiting if (node := told.get(task.uid, task.nominated))}
-        """By uid: the node on which room is kept for a waiting pod when the cycle ends."""
+        nominated = {uid: task.nominated for key in snapshot.nominated for uid, task in self.jobs[key].pending.items()}
+        kept = (nominated | told).items()
+        self.reserved = {uid: node for uid, node in kept if node and uid not in self.bound}
+        """By uid: the node on which room is kept for a waiting pod when the cycle ends.
+
+        Nominations of the jobs of other shards are not decided on here.
+        """
         self.bound_on, self.reserved_on = _turned(self.bound), _turned(self.reserved)
         self.evicted_from = _turned({uid: one.node for uid, one in self.evicted.items()})
         """By node: uids of pods that were bound there, that room is kept for, and that were evicted."""
