@@ -194,6 +194,21 @@ async def test_where_pools_decide_a_queue_is_filled_to_its_capability_by_one_sha
     assert active == [[(), ("ns/g",)], [("ns/a",), ()]]
 
 
+async def test_whose_a_pod_is_follows_from_what_is_known_now_though_the_snapshot_is_older() -> None:
+    text = "node n1 cpu=4\nqueue ours vsched.io/shard=0\nqueue theirs vsched.io/shard=1\n"
+    later = mirror(manifests(text + "job ns/a queue=ours pods=1 cpu=1\njob ns/b queue=theirs pods=1 cpu=1"))
+    cache, clock, url = mirror(manifests(text)), FakeClock(), Connection("http://nowhere")
+    tasks = {job.key: next(iter(job.tasks.values())) for job in later.snapshot(NOW).jobs.values()}
+    async with ApiClient(url) as client:
+        election = ShardElection(LeaseSettings(), 2, url, Telemetry(clock), lambda: None)
+        election._electors[0].leading.set()
+        found = ShardMirror(cache, election, ShardDivision(2), client, ("vsched",), clock, lambda: None, None)
+        assert not found.snapshot(NOW).jobs
+        assert [found.owns(task) for task in tasks.values()] == [False, False]  # another daemon may know their jobs
+        cache.stores.jobs.adopt(later.snapshot(NOW))
+        assert {key: found.owns(task) for key, task in tasks.items()} == {"ns/a": True, "ns/b": False}
+
+
 async def test_a_node_on_which_the_first_pods_of_a_gang_are_being_bound_is_not_lent() -> None:
     cache = mirror(manifests("node n1 cpu=4\nnode n2 cpu=4\njob ns/a pods=2 cpu=1\njob ns/b pods=2 cpu=1 running=n2"))
     clock, url = FakeClock(), Connection("http://nowhere")

@@ -166,10 +166,13 @@ class ShardMirror:
         return shard in self._election.shards
 
     def owns(self, task: Task) -> bool:
-        """Whether a pod belongs to a job that is decided on here."""
-        latest = self._latest
-        job = None if latest is None else latest.jobs.get(task.job)
-        return job is None or latest is None or self.division.shard_of_job(job, latest.queues) in self._held
+        """Whether a pod belongs to a job that is decided on here.
+
+        The latest snapshot may be older than the job. Where its PodGroup is unknown, another daemon may know it.
+        """
+        jobs, latest = self._mirror.stores.jobs, self._latest
+        job = None if jobs.spec(task.job) is None else jobs.job(task.job)
+        return job is not None and latest is not None and self.division.shard_of_job(job, latest.queues) in self._held
 
     def decided_by(self, namespace: str, name: str) -> str:
         """Which other daemon decides about a PodGroup or a pod; empty where this one does, or nobody knows it."""
