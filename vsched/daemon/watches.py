@@ -14,7 +14,8 @@ from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, ReadLine, Statistics, WatchState
 from vsched.kube.watch.discovery import Discovery
-from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings, WatchedKind
+from vsched.kube.watch.events import DELTAS
+from vsched.kube.watch.reflector import Reflector, ReflectorSettings, WatchedKind
 from vsched.kube.watch.streaming import StreamedLists
 from vsched.mirror.ingest.users import rename_user
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from vsched.clock import Clock
-from vsched.errors import UNREADABLE, UNUSABLE, why_unreadable
+from vsched.errors import UNREADABLE, UNUSABLE, Unavailable, why_unreadable
 from vsched.kube.client import ApiClient, ApiResponse
-from vsched.kube.errors import Gone, one_line, unexpected
+from vsched.kube.errors import ApiError, Gone, one_line, unexpected
 from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics, WatchedKind
 from vsched.kube.watch.framing import Page, decode_page, identity_of
 from vsched.kube.watch.splitting import ListSplitter
 from vsched.kube.words import watching as words
+from vsched.randomness import uniform
 
 T = TypeVar("T")
 
@@ -93,6 +95,17 @@ class Lister(Generic[T]):
         answer = await self._client.request("GET", self._path, params=params, timeout_seconds=seconds, attempts=1)
         return self._parse(answer).metadata.resource_version
 
+    async def restored(self, known: Callable[[], str]) -> str:
+        """Wait until the server is at an earlier version than the known one; returns a message that says so."""
+        while True:
+            await asyncio.sleep(uniform(*self._settings.look_seconds))
+            with suppress(ApiError, Unavailable):  # the watch itself notices a server that does not answer
+                before = known()
+                found = await self.version()
+                # An answer may be slightly out of date, and listing everything is expensive, so ask twice.
+                if _is_before(found, before) and _is_before(found := await self.version(), before):
+                    return words.restored(self._where, found, before)
+
     async def _page(self, token: str) -> Page:
         """One page, split into objects while it arrives; the whole list where continue tokens keep expiring."""
         params = dict(self._selectors)
@@ -119,7 +132,7 @@ class Lister(Generic[T]):
         return Page(rest.metadata, items)
 
     def _parse(self, answer: ApiResponse, decode: Callable[[bytes], Page] = decode_page) -> Page:
-        where = f"{self._client.connection.server}: GET {self._path}"
+        where = self._where
         try:
             page = decode(answer.body)
         except UNREADABLE as error:
@@ -129,6 +142,10 @@ class Lister(Generic[T]):
             problem = words.NO_VERSION
             raise unexpected(where, answer.code, answer.headers, answer.body, problem)
         return page
+
+    @property
+    def _where(self) -> str:
+        return f"{self._client.connection.server}: GET {self._path}"
 
     async def _tell(self, page: Page) -> None:
         decode, include, statistics = self._decode, self._sink.include, self._statistics
@@ -155,6 +172,11 @@ class Lister(Generic[T]):
         for raw, error in self._broken:
             self._sink.broken(raw, error)
         self._broken.clear()
+
+
+def _is_before(found: str, known: str) -> bool:
+    """Whether one version is before another; False if they are not numbers."""
+    return found.isdecimal() and known.isdecimal() and (len(found), found) < (len(known), known)
 
 
 async def put_down(task: asyncio.Task[Any]) -> None:

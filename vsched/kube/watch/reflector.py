@@ -15,34 +15,18 @@ from contextlib import suppress
 from typing import Generic, NoReturn, TypeVar
 
 from vsched.clock import Clock, SystemClock
-from vsched.errors import UNREADABLE, UNUSABLE, Unavailable, VschedError, why_unreadable
+from vsched.errors import Unavailable, VschedError
 from vsched.kube.backoff import BackOff
 from vsched.kube.client import ApiClient
-from vsched.kube.errors import (
-    ApiError,
-    Forbidden,
-    Gone,
-    NotFound,
-    ServerError,
-    TooManyRequests,
-    Unauthorized,
-    UnexpectedAnswer,
-    error_from_status,
-    unexpected,
-)
+from vsched.kube.errors import ApiError, Gone, NotFound, ServerError, TooManyRequests, UnexpectedAnswer
 from vsched.kube.paths import ApiResource, Params
-from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
-from vsched.kube.watch.deltas import Delta, PartsSink, Sink, Statistics, WatchedKind, WatchState, in_parts
+from vsched.kube.watch.attempts import WatchAttempts
+from vsched.kube.watch.bounds import ReflectorSettings
+from vsched.kube.watch.deltas import PartsSink, Sink, Statistics, WatchedKind, WatchState, in_parts
 from vsched.kube.watch.discovery import Discovery, Served
-from vsched.kube.watch.framing import (
-    LineSplitter,
-    LineTooLong,
-    Page,
-    WatchEvent,
-    decode_event,
-    version_of,
-)
-from vsched.kube.watch.listing import Lister, complaint, put_down
+from vsched.kube.watch.events import EventReader
+from vsched.kube.watch.framing import LineSplitter, LineTooLong, Page
+from vsched.kube.watch.listing import Lister, put_down
 from vsched.kube.watch.streaming import STREAMED, NotStreamed, StreamedList, StreamedLists, verdict_of
 from vsched.kube.words import watching as words
 from vsched.randomness import uniform
@@ -50,21 +34,6 @@ from vsched.randomness import uniform
 __all__ = ["Reflector", "ReflectorSettings", "WatchedKind"]
 
 T = TypeVar("T")
-
-DELTAS: dict[str, Delta] = {delta.value: delta for delta in Delta}
-
-STATES: tuple[tuple[type[VschedError], WatchState], ...] = (
-    (NotFound, WatchState.MISSING),
-    (Unauthorized, WatchState.REFUSED),
-    (Forbidden, WatchState.REFUSED),
-    (VschedError, WatchState.UNAVAILABLE),
-)
-"""The state for each kind of error; the first that matches."""
-
-
-def _is_before(found: str, known: str) -> bool:
-    """Whether one version is before another; False if they are not numbers."""
-    return found.isdecimal() and known.isdecimal() and (len(found), found) < (len(known), known)
 
 
 class Garbled(VschedError):
@@ -88,43 +57,25 @@ class Reflector(Generic[T]):
         """With ``streamed``, lists come with the watch where the server offers that. A kind that the server does not
         serve is listed again once ``discovery`` names it.
         """
-        self.statistics = Statistics(kind.resource)
-        self.synced = asyncio.Event()
-        """Set by the first complete list."""
-        self.settled = asyncio.Event()
-        """Set once the first attempt has a result: a complete list, a missing kind, one that we may not read, or with
-        ``settles_on_errors`` any other failure."""
         self._client = client
         self._kind = kind
-        self._sink = in_parts(sink)
+        self._sink = sink = in_parts(sink)
         self._versions = (kind.resource, *kind.older)
         self._path = kind.resource.path(kind.namespace)
         self._settings = settings = settings or ReflectorSettings()
-        self._on_state = on_state
         self._clock = clock = clock or SystemClock()
-        self._lister = Lister(client, kind, self._sink, settings, self.statistics, clock)
-        self._list_back_off = BackOff(self._settings.back_off)
-        self._watch_back_off = BackOff(self._settings.back_off)
-        self._garbled_back_off = BackOff(self._settings.garbled)
-        self._garbled_at = 0.0
-        self._version = ""
-        self._latest: bytes | None = None
-        """The last object of a watch; its version is decoded only when the watch has to be resumed."""
+        self._attempts = attempts = WatchAttempts(self._versions, settings, clock, on_state, discovery)
+        self.statistics, self.synced, self.settled = attempts.statistics, attempts.synced, attempts.settled
+        self._lister = Lister(client, kind, sink, settings, self.statistics, clock)
+        self._reader = EventReader(kind, sink, self.statistics, clock, settings.slice_seconds)
+        self._list_back_off = BackOff(settings.back_off)
+        self._watch_back_off = BackOff(settings.back_off)
         self._fruitless = 0
         self._lost_at: float | None = None
         """Since when a watch could not be opened again, because nobody answered; steady clock."""
-        self._asked = asyncio.Event()
-        """Set while somebody waits for a list that has not begun."""
-        self._begun = self._complete = 0
-        """The lists that have begun, and the latest of them that is complete."""
-        self._completed = asyncio.Event()
-        """Set, and replaced, whenever a list is complete."""
         self._served: Served | None = None
-        self._discovery = discovery
         self._streamed = streamed
         """None where kinds are listed in pages; also after the server has not streamed this one."""
-        self._streaming: StreamedList | None = None
-        """The list that comes with the watch at the moment."""
 
     def begin_with(self, served: Served | None) -> None:
         """What the server serves; None if it did not say.
@@ -135,22 +86,19 @@ class Reflector(Generic[T]):
 
     def list_again(self) -> None:
         """List the kind anew, soon: the watch goes on from there."""
-        self._asked.set()
+        self._attempts.asked.set()
 
     async def catch_up(self) -> None:
         """Wait until the sink has everything that the server has by now: a list that begins from now on is complete.
 
         Returns as well where the kind is not served, or may not be read.
         """
-        wanted = self._begun + 1
-        self.list_again()
-        while self._complete < wanted:
-            await self._completed.wait()
+        await self._attempts.catch_up()
 
     @property
     def version(self) -> str:
         """The resourceVersion up to which the sink has everything; empty before the first list."""
-        return self._resume_version()
+        return self._reader.version
 
     async def run(self) -> NoReturn:
         """Keep the sink in step until cancelled."""
@@ -161,23 +109,19 @@ class Reflector(Generic[T]):
                 try:
                     page = await self._begin()
                 except (ApiError, Unavailable) as error:
-                    await self._wait_out(error, self._list_back_off)
+                    await self._attempts.wait_out(error, self._list_back_off)
                     continue
                 await self._keep_up(page)
         finally:
-            self._enter(WatchState.STOPPED)
+            self._attempts.enter(WatchState.STOPPED)
 
     # ---- listing
 
     async def _begin(self) -> Page:
         """Request the first page of a list; its version is the one to watch from."""
-        if not self.statistics.problem:
-            # An error stays in the statistics until it is overcome: a new attempt alone is not a change of state.
-            self._enter(WatchState.LISTING)
-        self._asked.clear()
-        self._begun += 1
+        self._attempts.begin()
         page = await self._first_page()
-        self._version, self._latest = page.metadata.resource_version, None
+        self._reader.begin_at(page.metadata.resource_version)
         self._fruitless, self._lost_at = 0, None
         return page
 
@@ -204,6 +148,7 @@ class Reflector(Generic[T]):
         self.statistics.resource = resource
         self._path = resource.path(self._kind.namespace)
         self._lister.use(self._path)
+        self._reader.where = self._where
         self._kind.on_version(resource)
 
     async def _keep_up(self, page: Page) -> None:
@@ -215,31 +160,20 @@ class Reflector(Generic[T]):
             try:
                 await self._lister.take(page)
             except (ApiError, Unavailable) as error:
-                await self._wait_out(error, self._list_back_off)
+                await self._attempts.wait_out(error, self._list_back_off)
                 return
             self._list_back_off.reset()
-            self._listed()
+            self._attempts.listed()
             following = following or asyncio.create_task(self._follow())
             try:
                 await self._until_restored(following)
             except Garbled as error:
-                await self._wait_out(error, self._after_garbled())
+                await self._attempts.wait_out_garbled(error)
             except (ApiError, Unavailable) as error:
-                await self._wait_out(error, self._watch_back_off)
+                await self._attempts.wait_out(error, self._watch_back_off)
         finally:
             if following is not None:
                 await put_down(following)
-
-    def _listed(self) -> None:
-        self.synced.set()
-        self.settled.set()
-        self._attempted()
-
-    def _attempted(self) -> None:
-        """The list that was begun last is complete, or cannot be had."""
-        self._complete = self._begun
-        self._completed.set()
-        self._completed = asyncio.Event()
 
     async def _keep_up_streamed(self) -> bool:
         """List and watch by one request, as ``_keep_up`` does; False if the kind has to be listed in pages."""
@@ -247,13 +181,11 @@ class Reflector(Generic[T]):
         if lists is None or not self._is_served(resource) or not await lists.worth_trying():
             return False
         self._use(resource)
-        if not self.statistics.problem:
-            self._enter(WatchState.LISTING)
-        self._asked.clear()
-        self._begun += 1
+        self._attempts.begin()
         self._fruitless, offered = 0, None
-        self._streaming = streaming = StreamedList(self._clock.monotonic())
-        following = asyncio.create_task(self._follow_streamed())
+        streaming = StreamedList(self._clock.monotonic())
+        self._reader.begin_streamed(streaming, self._on_streamed)
+        following = asyncio.create_task(self._follow_streamed(streaming))
         complete = asyncio.create_task(streaming.complete.wait())
         try:
             await self._until_complete(following, complete)
@@ -262,18 +194,19 @@ class Reflector(Generic[T]):
             lists.tell(offered)
             await put_down(complete)
             if not streaming.complete.is_set():
-                self._streaming = self._streamed = None
+                self._reader.end_streamed()
+                self._streamed = None
                 await put_down(following)
         if not streaming.complete.is_set():
             return False
         self._list_back_off.reset()
-        self._listed()
+        self._attempts.listed()
         try:
             await self._until_restored(following)
         except Garbled as error:
-            await self._wait_out(error, self._after_garbled())
+            await self._attempts.wait_out_garbled(error)
         except (ApiError, Unavailable) as error:
-            await self._wait_out(error, self._watch_back_off)
+            await self._attempts.wait_out(error, self._watch_back_off)
         finally:
             await put_down(following)
         return True
@@ -287,10 +220,9 @@ class Reflector(Generic[T]):
             await asyncio.wait((following, complete), timeout=patience, return_when=asyncio.FIRST_COMPLETED)
             left_seconds = settings.streamed_most_seconds - (now() - began)
 
-    async def _follow_streamed(self) -> None:
+    async def _follow_streamed(self, streaming: StreamedList) -> None:
         """Watch, beginning with a list, then as ``_follow`` does. Raises where the list does not become complete."""
-        statistics, streaming = self.statistics, self._streaming
-        assert streaming is not None, "it is made before the task"
+        statistics = self.statistics
         statistics.listing, statistics.listed, statistics.expected = True, 0, 0
         self._sink.restart()
         failure = await self._watch(STREAMED)
@@ -300,23 +232,12 @@ class Reflector(Generic[T]):
             finally:
                 del failure  # it would refer to itself by way of this frame
         if failure is not None:
-            await self._wait_out(failure, self._watch_back_off)
+            await self._attempts.wait_out(failure, self._watch_back_off)
         await self._follow()
 
-    async def _complete_streamed(self, streaming: StreamedList) -> None:
-        """All objects of a streamed list have come."""
-        turns, statistics, version = LoopTurns(self._settings.slice_seconds), self.statistics, self._resume_version()
-        for _ in self._sink.finish(version):
-            if turns.over:
-                await turns.turn()
-        for raw, error in streaming.broken:
-            self._sink.broken(raw, error)
-        statistics.lists += 1
-        statistics.objects = statistics.listed
-        statistics.list_seconds = self._clock.monotonic() - streaming.began
-        statistics.synced, statistics.listing = True, False
-        self._streaming = self._served = None
-        self._enter(WatchState.WATCHING)
+    def _on_streamed(self, streaming: StreamedList) -> None:
+        self._served = None
+        self._attempts.enter(WatchState.WATCHING)
         streaming.complete.set()
 
     def _is_served(self, resource: ApiResource) -> bool:
@@ -328,35 +249,17 @@ class Reflector(Generic[T]):
         Raises the errors of the task.
         """
         again_seconds = uniform(*self._settings.again_seconds)
-        looking, asked = asyncio.create_task(self._look_back()), asyncio.create_task(self._asked.wait())
+        looking = asyncio.create_task(self._lister.restored(lambda: self._reader.version))
+        asked = asyncio.create_task(self._attempts.asked.wait())
         try:
             await asyncio.wait((following, looking, asked), timeout=again_seconds, return_when=asyncio.FIRST_COMPLETED)
             if following.done():
                 await following
             elif looking.done():
-                self._enter(WatchState.UNAVAILABLE, await looking)
+                self._attempts.enter(WatchState.UNAVAILABLE, await looking)
         finally:
             await put_down(looking)
             await put_down(asked)
-
-    async def _look_back(self) -> str:
-        """Ask for the server's version from time to time; when it is before ours, return a message that says so."""
-        while True:
-            await asyncio.sleep(uniform(*self._settings.look_seconds))
-            with suppress(ApiError, Unavailable):  # the watch itself notices a server that does not answer
-                known = self._resume_version()
-                found = await self._lister.version()
-                # An answer may be slightly out of date, and listing everything is expensive, so ask twice.
-                if _is_before(found, known) and _is_before(found := await self._lister.version(), known):
-                    return words.restored(self._where, found, known)
-
-    def _after_garbled(self) -> BackOff:
-        """How long to wait before the next list; longer each time if the server keeps sending unreadable events."""
-        now = self._clock.monotonic()
-        if now - self._garbled_at > self._settings.calm_seconds:
-            self._garbled_back_off.reset()
-        self._garbled_at = now
-        return self._garbled_back_off
 
     # ---- watching
 
@@ -376,7 +279,7 @@ class Reflector(Generic[T]):
                 if self.statistics.events > events or steady:
                     self._watch_back_off.reset()
             if failure is not None:
-                await self._wait_out(failure, self._watch_back_off)
+                await self._attempts.wait_out(failure, self._watch_back_off)
             elif not steady:
                 # The watch should have lasted minutes. A server that ends it at once must not be asked without a pause.
                 await asyncio.sleep(self._watch_back_off.next_seconds())
@@ -393,11 +296,11 @@ class Reflector(Generic[T]):
             ) as chunks:
                 opened = True
                 self._check_outage()
-                if self._streaming is None:
-                    self._enter(WatchState.WATCHING)
+                if not self._reader.streams:
+                    self._attempts.enter(WatchState.WATCHING)
                 splitter = LineSplitter(self._settings.line_bytes)
                 async for chunk in chunks:
-                    await self._take(splitter.feed(chunk))
+                    await self._reader.take(splitter.feed(chunk))
         except (UnexpectedAnswer, LineTooLong) as failure:
             if opened:  # Resumed from the same version, it would send the same again.
                 raise Garbled(str(failure)) from failure
@@ -419,7 +322,7 @@ class Reflector(Generic[T]):
     def _check_outage(self) -> None:
         """The server answers; raises Gone where it was away for so long that it may be another one by now."""
         lost_at, self._lost_at = self._lost_at, None
-        if lost_at is None or self._streaming is not None:
+        if lost_at is None or self._reader.streams:
             return
         away_seconds = self._clock.monotonic() - lost_at
         if away_seconds >= self._settings.outage_seconds:
@@ -432,126 +335,9 @@ class Reflector(Generic[T]):
             **self._kind.selectors,
             "watch": "1",
             "allowWatchBookmarks": "true",
-            **({"resourceVersion": self._resume_version()} if begins is None else begins),
+            **({"resourceVersion": self._reader.version} if begins is None else begins),
             "timeoutSeconds": str(max(1, round(seconds))),
         }
-
-    def _resume_version(self) -> str:
-        if self._latest is not None:
-            self._version = version_of(self._latest) or self._version
-            self._latest = None
-        return self._version
-
-    async def _take(self, lines: list[bytes]) -> None:
-        """Deliver the lines of one chunk to the sink, with turns of the event loop in between."""
-        turns = LoopTurns(self._settings.slice_seconds)
-        if lines:
-            self.statistics.last_event_monotonic = self._clock.monotonic()
-        for line in lines:
-            self._take_line(line)
-            if self._streaming is not None and self._streaming.ended:
-                await self._complete_streamed(self._streaming)
-            if turns.over:
-                await turns.turn()
-
-    def _take_line(self, line: bytes) -> None:
-        found = self._kind.read_line(line)
-        if found is None:
-            self._take_unusual(line)
-        else:
-            if found.version:
-                self._version, self._latest = found.version, None
-            self._pass_on(found.delta, found.item)
-        self.statistics.events += 1
-
-    def _take_unusual(self, line: bytes) -> None:
-        try:
-            event = decode_event(line)
-        except UNREADABLE as error:
-            problem = words.no_event(why_unreadable(error))
-            raise unexpected(self._where, 200, {}, line, problem) from error
-        delta = DELTAS.get(event.type)
-        if delta is None:
-            self._take_notice(event)
-        else:
-            self._deliver(delta, bytes(event.object))
-
-    def _deliver(self, delta: Delta, raw: bytes) -> None:
-        try:
-            item = self._kind.decode(raw)
-        except UNUSABLE as error:
-            listed = self._streaming is not None and delta is Delta.ADDED
-            broken = complaint(self.statistics, raw, None if listed else delta, error)
-            if broken.identity.resource_version:
-                self._version, self._latest = broken.identity.resource_version, None
-            if self._streaming is not None and listed:
-                self._streaming.broken.append((raw, broken))
-            else:
-                self._sink.broken(raw, broken)
-            return
-        self._latest = raw
-        self._pass_on(delta, item)
-
-    def _pass_on(self, delta: Delta, item: T) -> None:
-        if self._streaming is None or delta is not Delta.ADDED:
-            self._sink.apply(delta, item)
-            return
-        self._sink.include(item)
-        statistics = self.statistics
-        statistics.listed += 1
-        statistics.expected = statistics.listed
-
-    def _take_notice(self, event: WatchEvent) -> None:
-        raw = bytes(event.object)
-        if event.type == "BOOKMARK":
-            self._latest = raw
-            if self._streaming is not None:
-                self._streaming.bookmark(raw)
-        elif event.type == "ERROR":
-            raise self._error_in(raw)
-        else:
-            raise unexpected(self._where, 200, {}, raw, words.unknown_event(event.type))
-
-    def _error_in(self, raw: bytes) -> ApiError:
-        try:
-            return error_from_status(self._where, raw, 0)
-        except UNREADABLE:
-            return unexpected(self._where, 200, {}, raw, words.NO_STATUS)
-
-    # ---- what goes wrong
-
-    async def _wait_out(self, error: VschedError, back_off: BackOff) -> None:
-        """Report the error in the state, and wait as long as the backoff says."""
-        state = next(state for kind, state in STATES if isinstance(error, kind))
-        self._enter(state, str(error))
-        if state in (WatchState.MISSING, WatchState.REFUSED) or self._settings.settles_on_errors:
-            self.settled.set()
-        if state in (WatchState.MISSING, WatchState.REFUSED):
-            self._attempted()
-        if isinstance(error, Gone) and back_off.failures == 0:
-            # An expired version, once, needs no wait: waiting would only make the sink fall further behind.
-            back_off.failures = 1
-            return
-        asked_seconds = error.retry_after_seconds if isinstance(error, ApiError) else None
-        if state is not WatchState.MISSING:
-            await asyncio.sleep(back_off.next_seconds(asked_seconds))
-            return
-        missing_seconds = self._settings.missing_seconds
-        if self._settings.seldom_served:
-            await asyncio.sleep(missing_seconds * uniform(0.5, 1.0))
-        else:
-            await asyncio.sleep(back_off.next_seconds(asked_seconds, missing_seconds))
-        if self._discovery is not None:
-            await self._discovery.until_served(self._versions, missing_seconds)
-
-    def _enter(self, state: WatchState, problem: str = "") -> None:
-        statistics = self.statistics
-        if state is statistics.state is WatchState.MISSING:
-            return  # however the server says so
-        changed = (statistics.state, statistics.problem) != (state, problem)
-        statistics.state, statistics.problem = state, problem
-        if changed and self._on_state is not None:
-            self._on_state(statistics)
 
     @property
     def _where(self) -> str:
