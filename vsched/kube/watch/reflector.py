@@ -165,12 +165,7 @@ class Reflector(Generic[T]):
             self._list_back_off.reset()
             self._attempts.listed()
             following = following or asyncio.create_task(self._follow())
-            try:
-                await self._until_restored(following)
-            except Garbled as error:
-                await self._attempts.wait_out_garbled(error)
-            except (ApiError, Unavailable) as error:
-                await self._attempts.wait_out(error, self._watch_back_off)
+            await self._stay(following)
         finally:
             if following is not None:
                 await put_down(following)
@@ -202,11 +197,7 @@ class Reflector(Generic[T]):
         self._list_back_off.reset()
         self._attempts.listed()
         try:
-            await self._until_restored(following)
-        except Garbled as error:
-            await self._attempts.wait_out_garbled(error)
-        except (ApiError, Unavailable) as error:
-            await self._attempts.wait_out(error, self._watch_back_off)
+            await self._stay(following)
         finally:
             await put_down(following)
         return True
@@ -242,6 +233,15 @@ class Reflector(Generic[T]):
 
     def _is_served(self, resource: ApiResource) -> bool:
         return self._served is None or not self._served.lacks(resource)
+
+    async def _stay(self, following: asyncio.Task[None]) -> None:
+        """Watch until the kind has to be listed again; after an error, wait before that."""
+        try:
+            await self._until_restored(following)
+        except Garbled as error:
+            await self._attempts.wait_out_garbled(error)
+        except (ApiError, Unavailable) as error:
+            await self._attempts.wait_out(error, self._watch_back_off)
 
     async def _until_restored(self, following: asyncio.Task[None]) -> None:
         """Wait for the watch task, or until the server is back at an earlier version, or a list is asked for or due.
