@@ -24,7 +24,7 @@ from vsched.cli.plan.buy.flags import BuyFlags, buy_flags
 from vsched.cli.plan.changes_view import as_document as what_if_document
 from vsched.cli.plan.changes_view import as_text as what_if_text
 from vsched.cli.plan.edits import THE_DAEMON, InOrder, editing, edits_of, submitted
-from vsched.cli.plan.live import OUR_NAMES, WhatIf, buy_live, consolidate_live, fetch, what_if
+from vsched.cli.plan.live import OUR_NAMES, buy_live, consolidate_live, fetch, what_if
 from vsched.cli.plan.moving import words as moving_words
 from vsched.cli.plan.moving.answer import Consolidated, consolidated
 from vsched.cli.plan.on_paper import decide_on_paper
@@ -37,7 +37,7 @@ from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Planned, as_document
 from vsched.cli.plan.words import flags as words
 from vsched.cli.plan.workloads import decode_with_pods, table_for
-from vsched.cli.show.output import console_for, guarded, look_of, print_document, say
+from vsched.cli.show.output import Output, guarded, print_document, say
 from vsched.client.target import DaemonTarget
 from vsched.errors import BadInput
 from vsched.framework.policy import Policy
@@ -192,7 +192,8 @@ def command(
         elif buying.buy:
             show_menus(buy_live(recording, changes, buying, cycles=cycles, **asked), output)
         else:
-            show_what_if(what_if(recording, changes, cycles=cycles, **asked), output)
+            what = what_if(recording, changes, cycles=cycles, **asked)
+            Output(output).show(lambda: what_if_document(what), lambda look: what_if_text(what, look))
         if proof is not None:
             proof.tell()
         return
@@ -243,11 +244,7 @@ def _ask_several(
 
     wanted = [*submitted(changes)]
     answers = ask_all(clusters, changes, table_for(wanted, workloads), _tell_cluster)
-    if output != "text":
-        print_document(answers_document(answers), output)
-    else:
-        console = console_for(no_color=False, wide=False)
-        console.print(answers_text(answers, look_of(console, wide=False)))
+    Output(output).show(lambda: answers_document(answers), lambda look: answers_text(answers, look))
     if to:
         hand_over(chosen(to, clusters, answers), wanted, lambda line: say(line, err=True))
     if all(answer.problem for answer in answers):
@@ -273,35 +270,18 @@ def _policy(config: str | None) -> Settings:
     return settings
 
 
-def show_what_if(what: WhatIf, output: str) -> None:
-    """Print the answer to a what-if as people or programs want it."""
-    if output != "text":
-        print_document(what_if_document(what), output)
-        return
-    console = console_for(no_color=False, wide=False)
-    console.print(what_if_text(what, look_of(console, wide=False)))
-
-
 def show_menus(found: Bought, output: str) -> None:
     """Print the menus as people or programs want them."""
     from vsched.cli.plan.buy.view import menus_document, menus_text
 
-    if output != "text":
-        print_document(menus_document(found), output)
-        return
-    console = console_for(no_color=False, wide=False)
-    console.print(menus_text(found, look_of(console, wide=False)))
+    Output(output).show(lambda: menus_document(found), lambda look: menus_text(found, look))
 
 
 def show_moves(found: Consolidated, output: str) -> None:
     """Print moves as people or programs want them."""
     from vsched.cli.plan.moving.view import moves_document, moves_text
 
-    if output != "text":
-        print_document(moves_document(found), output)
-        return
-    console = console_for(no_color=False, wide=False)
-    console.print(moves_text(found, look_of(console, wide=False)))
+    Output(output).show(lambda: moves_document(found), lambda look: moves_text(found, look))
 
 
 def arbitration_rules(arbitrate: bool, grace: float | None, evictions: int | None) -> ArbitrationRules | None:
