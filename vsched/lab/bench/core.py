@@ -23,18 +23,16 @@ from vsched.lab import words as common
 from vsched.lab.bench.backlog import NODES, REASONS, measure_backlog
 from vsched.lab.bench.backlog import rows as backlog_rows
 from vsched.lab.bench.claims import compare, measure_plain
+from vsched.lab.bench.compared import measure_rules, measure_tiers
+from vsched.lab.bench.compared import rows as compared_rows
 from vsched.lab.bench.grow.options import GROW_EPILOG, Sizes, grow_from, one_size, out_option
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.lab.bench.mixed import measure_mixed
 from vsched.lab.bench.mixed import rows as mixed_rows
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
-from vsched.lab.bench.rules import measure_rules
-from vsched.lab.bench.rules import rows as rule_rows
 from vsched.lab.bench.shards import measure_shards
 from vsched.lab.bench.shards import rows as shard_rows
 from vsched.lab.bench.suite import measure_suite
-from vsched.lab.bench.tiers import measure_tiers
-from vsched.lab.bench.tiers import rows as tier_rows
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
 from vsched.lab.bench.words import core as words
 from vsched.lab.bench.world import MirrorFeeder, World
@@ -429,7 +427,7 @@ def as_table(result: dict[str, Any]) -> Table:
         evictions = result["taking"]["evictions"][key]
         evicted = f", {evictions} evicted" if evictions else ""
         lines.append((f"{label} p50 / p99 (ms)", f"{pair(result['taking'][f'{key}_ms'])}{evicted}"))
-    lines += [*rows(result), *tier_rows(result), *rule_rows(result), *mixed_rows(result), *backlog_rows(result)]
+    lines += [*rows(result), *compared_rows(result), *mixed_rows(result), *backlog_rows(result)]
     if "claims" in result:
         lines += [(label, f"{result['claims'][key]:,}") for label, key in CLAIM_FIGURES.items()]
     for kind, shares in result["profile"].items():
