@@ -7,7 +7,8 @@ import pytest
 
 from vsched.model.plan import Evict
 from vsched.writes import words
-from vsched.writes.bodies import disruption_write
+from vsched.writes.bodies import disruption_write, domain_write, hypernode_write
+from vsched.writes.writer import Write
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,14 @@ def test_a_pod_that_is_moved_is_told_where_there_is_room_for_it() -> None:
 
     message = orjson.loads(write.body or b"")["status"]["conditions"][0]["message"]
     assert message == words.has_room_on(words.makes_room_for("ns/new"), "n2")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(domain_write("ns/g", "u", "a", "r1"), id="the domain of a PodGroup"),
+        pytest.param(hypernode_write("r1", "u", 2, ()), id="the status of a HyperNode"),
+    ],
+)
+def test_another_object_of_the_name_is_not_meant(write: Write) -> None:
+    assert orjson.loads(write.body)["metadata"]["uid"] == "u"

@@ -128,10 +128,10 @@ def _podgroup_patch(key: str, status: Mapping[str, Any], subresource: bool, uid:
     return Write("podgroup", "PATCH", path, orjson.dumps(body), MERGE_PATCH)
 
 
-def domain_write(key: str, annotation: str, domain: str) -> Write:
-    """Set the annotation of a PodGroup that names the domain of its job."""
+def domain_write(key: str, uid: str, annotation: str, domain: str) -> Write:
+    """Set the annotation of a PodGroup that names the domain of its job; the uid makes it this group or none."""
     namespace, _, name = key.partition("/")
-    body = orjson.dumps({"metadata": {"annotations": {annotation: domain}}})
+    body = orjson.dumps({"metadata": {"uid": uid, "annotations": {annotation: domain}}})
     return Write("podgroup", "PATCH", PODGROUPS.path(namespace, name), body, MERGE_PATCH)
 
 
@@ -181,11 +181,15 @@ def queue_path(name: str, subresource: bool) -> str:
     return QUEUES.path(name=name, subresource="status" if subresource else "")
 
 
-def hypernode_write(name: str, nodes: int | None, conditions: Iterable[Mapping[str, Any]]) -> Write:
-    """Set a HyperNode's number of nodes (None for no number) and its conditions, those of others included."""
+def hypernode_write(name: str, uid: str, nodes: int | None, conditions: Iterable[Mapping[str, Any]]) -> Write:
+    """Set a HyperNode's number of nodes (None for no number) and its conditions, those of others included.
+
+    The uid makes it this HyperNode or none.
+    """
     path = HYPERNODES.path(name=name, subresource="status")
     status = {"nodeCount": nodes, "conditions": list(conditions)}
-    return Write("hypernode", "PATCH", path, orjson.dumps({"status": status}), MERGE_PATCH)
+    body = orjson.dumps({"metadata": {"uid": uid}, "status": status})
+    return Write("hypernode", "PATCH", path, body, MERGE_PATCH)
 
 
 def pod_condition_write(namespace: str, name: str, uid: str, reason: str, message: str, now: float) -> Write:

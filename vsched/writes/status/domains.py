@@ -6,6 +6,8 @@ that has no pods with a node any more keeps the last one.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 from cachetools import LRUCache
 
@@ -37,6 +39,12 @@ class DomainSettings(msgspec.Struct, frozen=True):
     remembered: int = 50_000
 
 
+class _Due(NamedTuple):
+    uid: str
+    """Of the PodGroup: another one of its name is not in this domain."""
+    domain: str
+
+
 class JobDomains:
     """Compares the domain that PodGroups show with the one that their jobs are in, and writes the differences."""
 
@@ -47,7 +55,7 @@ class JobDomains:
         self._asked: LRUCache[str, tuple[str, float]] = LRUCache(settings.remembered)
         """The domain last put in the workqueue for a job, and when by the monotonic clock."""
         self._failures: Failures[str] = Failures(settings.retry_ceiling_seconds, settings.retry_seconds)
-        self.workqueue: Workqueue[str, str] = Workqueue(settings.workqueue, self._write)
+        self.workqueue: Workqueue[str, _Due] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
         """Take note of the domain of a job; only PodGroup objects of Volcano's kind show it."""
@@ -63,7 +71,7 @@ class JobDomains:
             return
         self._asked[key] = (outcome.domain, now)
         self._failures.forget(key)
-        self.workqueue.put(key, outcome.domain, self._settings.grace_seconds)
+        self.workqueue.put(key, _Due(job.spec.uid, outcome.domain), self._settings.grace_seconds)
 
     def forget(self, key: str) -> None:
         """This job is gone."""
@@ -71,10 +79,11 @@ class JobDomains:
         self._asked.pop(key, None)
         self._failures.forget(key)
 
-    async def _write(self, key: str, domain: str) -> None:
-        answer = await self._writer.send(domain_write(key, ALLOCATED_HYPERNODE, domain), self._settings.attempts)
+    async def _write(self, key: str, due: _Due) -> None:
+        write = domain_write(key, due.uid, ALLOCATED_HYPERNODE, due.domain)
+        answer = await self._writer.send(write, self._settings.attempts)
         if answer.done or answer.code in FINAL:
             self._failures.forget(key)
             return
         self._failures.count(key)
-        self.workqueue.retry(key, domain, self._failures.wait_seconds(key))
+        self.workqueue.retry(key, due, self._failures.wait_seconds(key))

@@ -148,11 +148,11 @@ class HyperNodeStatuses:
         self._statuses.forget(name)
 
     async def _write(self, name: str, content: HyperNodeContent) -> None:
-        shown = self._mirror.shown.get(name)
-        if shown is None or says(shown, content):
+        shown, uid = self._mirror.shown.get(name), self._mirror.uids.get(name)
+        if shown is None or uid is None or says(shown, content):
             return
         conditions = conditions_of(shown, content, self._clock.now())
-        answer = await self._statuses.send(lambda _: hypernode_write(name, content.nodes, conditions))
+        answer = await self._statuses.send(lambda _: hypernode_write(name, uid, content.nodes, conditions))
         self._statuses.answered(name, answer)
         if not answer.done:
             self.workqueue.retry(name, content, self._statuses.wait_seconds(name))
