@@ -414,6 +414,36 @@ async def test_a_pod_that_waits_longer_than_the_grace_is_told_why() -> None:
         assert [event.body["reason"] for event in test.server.of("events")] == ["FailedScheduling"]
 
 
+@pytest.mark.parametrize("code", [403, 409, 500])
+async def test_why_a_pod_waits_is_written_again_where_that_was_refused(code: int) -> None:
+    snapshot, job = world()
+    async with bench() as test:
+        test.server.reply = lambda sent: Reply() if len(test.server.of("/pods/")) > 1 else Reply(code, "not now")
+        report = {"jobs": {"ns/g": outcome(changed=False)}, "unschedulable": {"ns/g-0": verdict(job)}}
+        for count in (1, 2, 2):
+            test.submit(snapshot, **report)
+            await test.quiet()
+            assert len(test.server.of("/pods/")) == count
+
+
+async def test_why_a_pod_waits_is_written_again_where_the_pod_does_not_say_it_any_more() -> None:
+    """The server was restored from a backup: the reason is the same, and the object has lost it."""
+    clock = FakeClock()
+    changed, job = world()
+    still = replace(changed, changed=())
+    report = {"jobs": {"ns/g": outcome(changed=False)}, "unschedulable": {"ns/g-0": verdict(job)}}
+    async with bench(clock=clock) as test:
+        test.submit(still, **report)
+        await until(lambda: len(test.server.of("/pods/")) == 1)
+        await test.quiet()
+        clock.advance(QUICK.pods.reword_seconds)
+        test.submit(still, **report)
+        await test.quiet()
+        assert len(test.server.of("/pods/")) == 1, "nothing has changed"
+        test.submit(replace(changed, changed=("ns/g",)), **report)
+        await until(lambda: len(test.server.of("/pods/")) == 2)
+
+
 async def test_a_pod_that_is_placed_within_the_grace_costs_nothing() -> None:
     snapshot, job = world()
     async with bench() as test:

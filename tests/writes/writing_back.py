@@ -33,7 +33,7 @@ UNSCHEDULABLE = Condition("Unschedulable", "True", "NotEnoughResources", "2/2 ta
 QUICK = WritebackSettings(
     jobs=JobStatusSettings(phase_seconds=0.01, grace_seconds=0.01, reword_seconds=60.0, attempts=ONCE),
     queues=QueueStatusSettings(grace_seconds=0.03, attempts=ONCE),
-    pods=PodConditionSettings(grace_seconds=0.05, reword_seconds=60.0, attempts=ONCE),
+    pods=PodConditionSettings(grace_seconds=0.05, reword_seconds=60.0, retry_ceiling_seconds=0.01, attempts=ONCE),
     events=EventSettings(attempts=ONCE, repeat_seconds=0.01),
 )
 

@@ -23,8 +23,9 @@ from vsched.writes.bodies import ObjectReference, pod_condition_write, pod_refer
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.growing import GROWING_SECONDS, has_new_pods, is_growing
+from vsched.writes.status.writer import Failures
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
-from vsched.writes.writer import RETRIED, Writer
+from vsched.writes.writer import NOT_PERMITTED, Writer
 
 FAILED = "FailedScheduling"
 """The reason of the Event."""
@@ -43,6 +44,8 @@ class PodConditionSettings(msgspec.Struct, frozen=True):
     """Rewritten messages of all pods together, so that new reasons do not wait behind them."""
     repeat_seconds: float = 3.0
     """The watch has this long to show a condition before it is written again."""
+    retry_ceiling_seconds: float = 60.0
+    """The longest wait after failures; it doubles with each."""
     workqueue: WorkqueueSettings = WorkqueueSettings(workers=4, per_second=100.0, burst=200.0)
     """A status patch costs the API server as much as two bindings, so the rate is low."""
     attempts: Attempts = Attempts(2, first_seconds=0.2, ceiling_seconds=2.0)
@@ -92,6 +95,7 @@ class PodConditions:
         """The same of jobs that later reports say nothing of."""
         self._forgotten: dict[str, set[str]] = {}
         """By job: uids of pods whose reasons are to be taken for new. Bounded by the pods that wait."""
+        self._failures: Failures[str] = Failures(settings.retry_ceiling_seconds)
         self._growing: set[str] = set()
         """Those of these jobs whose pods are still being made."""
         self.workqueue: Workqueue[str, DueCondition] = Workqueue(settings.workqueue, self._write)
@@ -102,7 +106,7 @@ class PodConditions:
             key for key in self._growing if key in snapshot.jobs and has_new_pods(snapshot.jobs[key], snapshot.now)
         }
         outcomes, waiting, seen = report.jobs, by_job(report.unschedulable), set[str]()
-        left = dict[str, Mapping[str, Unschedulable]]()
+        left, changed = dict[str, Mapping[str, Unschedulable]](), frozenset(snapshot.changed)
         for keys in gone(self._waiting, waiting):
             left.update((key, self._waiting[key]) for key in keys)
             yield
@@ -116,7 +120,7 @@ class PodConditions:
             for key in some:
                 if key not in seen:
                     seen.add(key)
-                    self._look(snapshot, outcomes.get(key), key, waiting.get(key, {}))
+                    self._look(snapshot, outcomes.get(key), key, waiting.get(key, {}), changed=key in changed)
                 yield
             yield
         self._outcomes, self._waiting = outcomes, waiting
@@ -128,8 +132,15 @@ class PodConditions:
             self._events.withdraw(about, FAILED, written.cause)
 
     def _look(
-        self, snapshot: Snapshot, outcome: JobOutcome | None, key: str, waiting: Mapping[str, Unschedulable]
+        self,
+        snapshot: Snapshot,
+        outcome: JobOutcome | None,
+        key: str,
+        waiting: Mapping[str, Unschedulable],
+        *,
+        changed: bool,
     ) -> None:
+        """``changed``: its pods may not say any more what they did, as where the server was restored."""
         job = snapshot.jobs.get(key)
         if job is not None and outcome is not None and waiting and is_growing(job, outcome, snapshot.now):
             self._growing.add(key)
@@ -143,14 +154,13 @@ class PodConditions:
         if job is None:
             return
         for verdict in waiting.values():
-            earlier = None if verdict.uid in forgotten else before.get(verdict.uid)
-            if earlier is verdict:
-                continue
-            if earlier is None or earlier.message != verdict.message or earlier.reason != verdict.reason:
-                self._put(verdict, job.tasks[verdict.uid])
+            earlier, task = None if verdict.uid in forgotten else before.get(verdict.uid), job.tasks[verdict.uid]
+            same = earlier is verdict or (earlier is not None and _says(earlier) == _says(verdict))
+            if not same or (changed and task.condition != _says(verdict)):
+                self._put(verdict, task)
 
     def _put(self, verdict: Unschedulable, task: Task) -> None:
-        said = condition_text(verdict.reason, verdict.message)
+        said = _says(verdict)
         if task.condition == said:
             self.workqueue.discard(verdict.uid)
             return
@@ -166,6 +176,7 @@ class PodConditions:
                 wait_seconds = max(wait_seconds, reword_seconds - since_seconds)
         elif same_reason:
             wait_seconds = reword_seconds
+        wait_seconds = self._failures.wait_seconds(verdict.uid, wait_seconds)
         self.workqueue.put(verdict.uid, DueCondition(verdict, about(task.condition) == about(said)), wait_seconds)
 
     async def _write(self, key: str, due: DueCondition) -> None:
@@ -176,19 +187,25 @@ class PodConditions:
         write = pod_condition_write(what.namespace, what.name, what.uid, what.reason, what.message, self._clock.now())
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
+            self._failures.forget(key)
             cause = cause_of(what)
             self._written[key] = WrittenCondition(what.reason, what.message, self._clock.monotonic(), cause)
             pod = pod_reference(what.namespace, what.name, what.uid)
             self._events.record(pod, WARNING, FAILED, what.message, cause=cause, again=due.again)
             return
-        if answer.code in RETRIED:
+        if answer.code not in (NOT_PERMITTED, 404):
             # Forgotten, so that the next report counts as new and is written.
+            self._failures.count(key)
             self._forgotten.setdefault(what.job, set()).add(what.uid)
 
 
 def cause_of(what: Unschedulable) -> str:
     """The reason that most nodes have: it stays the same while numbers in the message change."""
     return min(what.reasons, key=lambda reason: (-what.reasons[reason], reason), default=what.reason)
+
+
+def _says(verdict: Unschedulable) -> str:
+    return condition_text(verdict.reason, verdict.message)
 
 
 def condition_text(reason: str, message: str) -> str:
