@@ -1,7 +1,7 @@
 """Checks bindings that the API server accepted and that the watch does not show.
 
 A watch may be late, and a server that was restored from a backup has lost what it accepted. So after a while the pod
-is read: if it has its node, the wait goes on; if it has none, it is scheduled again.
+is read: if it has its node, or is gone, the wait goes on; if it has none, it is scheduled again.
 """
 
 from __future__ import annotations
@@ -93,16 +93,16 @@ class Confirmations:
         return found
 
     async def _look(self, binds: list[Bind]) -> None:
-        bound = await together(*(self._is_bound(bind) for bind in binds))
-        for bind, stands in zip(binds, bound, strict=True):
-            if stands:
+        lost = await together(*(self._is_lost(bind) for bind in binds))
+        for bind, is_lost in zip(binds, lost, strict=True):
+            if not is_lost:
                 self._put(bind)
             elif self._assumptions.forget(bind.uid):
                 self._lost(bind)
 
-    async def _is_bound(self, bind: Bind) -> bool:
-        """Whether the pod has a node. True where the API server does not answer: then nothing is known."""
+    async def _is_lost(self, bind: Bind) -> bool:
+        """Whether the pod is there without a node; False where the API server does not answer."""
         try:
-            return bool(await node_of(self._client, bind))
+            return await node_of(self._client, bind) == ""
         except (ApiError, Unavailable):
-            return True
+            return False
