@@ -313,9 +313,11 @@ class Reflector(Generic[T]):
             return failure
         except Unavailable as failure:
             # A server restored from a backup may be silent because it has not reached our version yet.
-            self._fruitless += opened and isinstance(failure.__cause__, TimeoutError)
+            silent = opened and isinstance(failure.__cause__, TimeoutError)
+            self._fruitless += silent
             if self._lost_at is None:
-                self._lost_at = self._clock.monotonic()
+                # A silent one was lost when it fell silent: a restored server may have come to our version meanwhile.
+                self._lost_at = self._clock.monotonic() - (self._settings.silence_seconds if silent else 0.0)
             return failure
         return None
 
