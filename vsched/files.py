@@ -1,10 +1,12 @@
-"""Files as others leave them: read whole, up to a bound, and only where they are files."""
+"""Files as others leave them: read whole, up to a bound, and only where they are files; and files to be written."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from io import FileIO
 from pathlib import Path
 
 from vsched import words
@@ -14,6 +16,14 @@ INPUT_BYTES = 1 << 30
 """More than the manifests of any cluster have."""
 CREDENTIAL_BYTES = 1 << 20
 """More than any certificate, key, token or kubeconfig has."""
+
+DISK: ContextVar[Callable[[Path | int, str], FileIO]] = ContextVar("disk", default=FileIO)
+"""What opens the files that this context writes, by path or descriptor and mode."""
+
+
+def written(file: Path | int, mode: str) -> FileIO:
+    """A file to be written for long, without a buffer; raises OSError."""
+    return DISK.get()(file, mode)
 
 
 def content(

@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.files import written
 from vsched.record import words
 from vsched.record.lines import FORMAT, AnyLine, Began
 
@@ -51,7 +52,7 @@ class TraceSegment:
     def __init__(self, path: Path) -> None:
         """Raises OSError, also where the file exists."""
         self.path = path
-        self._file = FileIO(path, "x")
+        self._file = written(path, "x")
         self._packer = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
         self.bytes = 0
 
@@ -102,7 +103,11 @@ class WorkFolder:
         moment = datetime.fromtimestamp(at, UTC)
         path = self.path / f"work-{moment:%Y%m%dT%H%M%S}.{moment.microsecond:06}Z{ENDING}"
         self._segment = TraceSegment(path)
-        return self.write(lines)
+        try:
+            return self.write(lines)
+        except OSError:
+            path.unlink(missing_ok=True)  # nothing can be known from it, and the next one says all
+            raise
 
     def write(self, lines: Iterable[AnyLine]) -> int:
         """Add lines to the segment; returns how many. After an OSError it is given up, and another is to begin."""
@@ -146,7 +151,7 @@ def last_seen(folder: Path) -> float:
     """When somebody last recorded into a folder, by its last whole line; 0 where nobody has."""
     for path in reversed(segments_of(folder)):
         last = 0.0
-        for line in read_lines(path):
+        for line in _lines_of(path):
             last = max(last, line.at)
         if last:
             return last
@@ -161,14 +166,23 @@ def read_all(paths: Iterable[Path]) -> Iterator[AnyLine]:
             if not segments:
                 raise BadInput(words.no_segments(path, ENDING))
             for segment in segments:
-                yield from read_lines(segment)
+                yield from _lines_of(segment)
         else:
             yield from read_lines(path)
 
 
 def read_lines(path: Path) -> Iterator[AnyLine]:
     """The lines of one file, without what is cut off at its end; raises BadInput with file and line."""
-    number = 0
+    is_empty = True
+    for line in _lines_of(path):
+        is_empty = False
+        yield line
+    if is_empty:
+        raise BadInput(words.nothing_in_it(path))
+
+
+def _lines_of(path: Path) -> Iterator[AnyLine]:
+    """The same; none where whoever wrote it was killed before the first was whole."""
     for number, text in enumerate(_texts(path), start=1):
         try:
             line = _decoder.decode(text)
@@ -179,8 +193,6 @@ def read_lines(path: Path) -> Iterator[AnyLine]:
         if isinstance(line, Began) and line.format > FORMAT:
             raise BadInput(words.newer_format(path, line.format, FORMAT))
         yield line
-    if not number:
-        raise BadInput(words.nothing_in_it(path))
 
 
 def _texts(path: Path) -> Iterator[bytes]:

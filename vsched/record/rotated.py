@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
 
+from vsched.files import written
 from vsched.record.folder import write_whole
 
 PIECE_BYTES = 1 << 16
@@ -54,7 +55,7 @@ class RotatedFile:
     def _open(self) -> FileIO:
         """The file, after a line that is whole."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        file = FileIO(os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "r+")
+        file = written(os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "r+")
         self._file, self._bytes = file, file.seek(0, os.SEEK_END)
         if self._bytes:
             file.seek(-1, os.SEEK_END)
