@@ -16,6 +16,8 @@ from tests.support.clusters import seeded
 from tests.support.examples import examples
 from tests.support.work_stories import Story, recorded
 from vsched.errors import BadInput
+from vsched.files import DISK
+from vsched.lab.soak.bottle.disks import Disk
 from vsched.record import folder, words
 from vsched.record.folder import WorkFolder, last_seen, read_all, read_lines, segments_of, write_file
 from vsched.record.lines import FORMAT, AnyLine, Began, Complete, NodeThere
@@ -109,6 +111,32 @@ def test_a_file_that_is_no_trace_is_refused_with_its_line(
     with pytest.raises(BadInput) as refused:
         [*read_lines(path)]
     assert str(refused.value).startswith(str(says(path)))
+
+
+def test_a_segment_that_could_not_be_begun_is_not_left_behind(tmp_path: Path) -> None:
+    disk = Disk()
+    reset = DISK.set(disk.open)
+    try:
+        work = WorkFolder(tmp_path, 1 << 30)
+        with disk.full(), pytest.raises(OSError, match="No space left"):
+            work.begin(1.0, some_lines(1.0))
+        assert segments_of(tmp_path) == []
+        work.begin(2.0, some_lines(2.0))
+        work.close()
+        assert [*read_all([tmp_path])] == some_lines(2.0)
+        assert disk.after_losses == segments_of(tmp_path)
+    finally:
+        DISK.reset(reset)
+
+
+def test_an_empty_segment_is_passed_over(tmp_path: Path) -> None:
+    """Whoever began it was killed before the first line was written: the next daemon goes on."""
+    work = WorkFolder(tmp_path, 1 << 30)
+    work.begin(5.0, some_lines(5.0))
+    work.close()
+    (tmp_path / f"work-29991231T000000{folder.ENDING}").touch()
+    assert [*read_all([tmp_path])] == some_lines(5.0)
+    assert last_seen(tmp_path) == 5.0
 
 
 def test_a_folder_without_segments_is_refused(tmp_path: Path) -> None:

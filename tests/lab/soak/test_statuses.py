@@ -9,7 +9,7 @@ import pytest
 from vsched.lab.sender import Obj
 from vsched.lab.soak import words as soak_words
 from vsched.lab.soak.bottle import words
-from vsched.lab.soak.bottle.statuses import untrue_groups, untrue_queues
+from vsched.lab.soak.bottle.statuses import unexplained, untrue_groups, untrue_queues
 from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.sim.fleet.sample_gangs import GROUP_NAME
 
@@ -74,3 +74,25 @@ def test_what_queues_hold(allocated: Obj | None, pods: list[Obj], told: list[str
     queue = {"metadata": {"name": "q"}, "status": {"allocated": allocated}}
     other = {"metadata": {"name": "of others"}, "status": {"allocated": {"cpu": "9"}}}
     assert list(untrue_queues(pods, [group("Running")], [queue, other], {"q"})) == told
+
+
+SAYS_WHY = {"type": "PodScheduled", "status": "False", "message": "no node fits"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "told"),
+    [
+        pytest.param(member(), [], id="one that runs"),
+        pytest.param(member(""), [words.says_nothing("team/p")], id="one that waits"),
+        pytest.param({**member(""), "status": {"conditions": [SAYS_WHY]}}, [], id="one that says why"),
+        pytest.param(
+            {**member(""), "status": {"conditions": [SAYS_WHY | {"message": ""}]}},
+            [words.says_nothing("team/p")],
+            id="one that says nothing by it",
+        ),
+        pytest.param(member("", DONE), [], id="one that is over"),
+        pytest.param(member("", deletionTimestamp="2026-01-01T00:00:00Z"), [], id="one that goes"),
+    ],
+)
+def test_pods_that_wait_say_why(pod: Obj, told: list[str]) -> None:
+    assert list(unexplained([pod])) == told

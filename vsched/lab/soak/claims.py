@@ -12,6 +12,9 @@ from vsched.lab.claiming import fixtures
 from vsched.lab.sender import Obj, Sender
 from vsched.lab.soak import words
 
+IN_VAIN_SECONDS = 120.0
+"""For how long a claim may be reserved for pods that wait or are gone, whatever goes wrong meanwhile."""
+
 
 async def offer(client: ApiClient, sender: Sender, namespaces: Iterable[str], devices: int) -> None:
     """Create what pods claim: on every node so many devices."""

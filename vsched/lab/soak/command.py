@@ -72,8 +72,10 @@ grow, a session that violates a rule of vsched verify (the daemons check as many
 
 ALL = "all"
 """All scenes."""
-BOTH = frozenset({"minutes", "nodes", "pods_per_minute", "seed", "faults", "daemons", "shards", "claims", "asked"})
-REAL = frozenset({"kill_every", "kills", "signal_name", "lease_seconds", "keep"})
+BOTH = frozenset(
+    {"minutes", "nodes", "pods_per_minute", "seed", "faults", "daemons", "lease_seconds", "shards", "claims", "asked"}
+)
+REAL = frozenset({"kill_every", "kills", "signal_name", "keep"})
 OF_ONE_SEED = frozenset({"until", "trace", "shrink"})
 VIRTUAL = OF_ONE_SEED | {"virtual", "hours", "seeds", "verify", "policy", "more_nodes", "arbitrate", "namesakes"}
 """The flags of each way to run."""
@@ -206,6 +208,7 @@ def command(
             namesakes=namesakes,
             daemons=daemons or min(2, shards),
             shards=shards,
+            lease_seconds=lease_seconds,
             policy=policy,
             verify=verify,
             pods_per_minute=pods_per_minute,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -53,6 +53,24 @@ class Violations:
             self.add(promise, what)
 
 
+class Overdue:
+    """Notes what lasts for longer than it may, whatever goes wrong meanwhile; once each time."""
+
+    def __init__(self, violations: Violations, promise: str, most_seconds: float) -> None:
+        self._violations, self._promise, self._most_seconds = violations, promise, most_seconds
+        self._since: dict[str, float] = {}
+        """Since when each has been so; infinity for those that were noted."""
+
+    def look(self, found: Iterable[str], now: float) -> None:
+        """These are so now, by their lines; steady clock."""
+        since = {line: self._since.get(line, now) for line in found}
+        for line, begin in since.items():
+            if now - begin > self._most_seconds:
+                self._violations.add(self._promise, line)
+                since[line] = inf
+        self._since = since
+
+
 class SoakOutcomes(PodOutcomes):
     """A record of pods that notes violations: a pod bound twice, a node with more than fits on it."""
 
@@ -63,8 +81,7 @@ class SoakOutcomes(PodOutcomes):
         """When the latest pods were seen to be bound; steady clock."""
         self.violations = violations
         self._node_cpus = node_cpus
-        self._partial: dict[str, float] = {}
-        """Since when gangs have been partial; infinity for those that were noted."""
+        self._partial = Overdue(violations, words.PARTIAL, PARTIAL_SECONDS)
         self._lists = False
         """Whether a list is being read."""
         self._used: Counter[str] = Counter()
@@ -83,12 +100,7 @@ class SoakOutcomes(PodOutcomes):
 
     def look(self, now: float) -> None:
         """Note gangs that have been partial for too long; steady clock."""
-        since = {gang: self._partial.get(gang, now) for gang in self.partial()}
-        for gang, begin in since.items():
-            if now - begin > PARTIAL_SECONDS:
-                self.violations.add(words.PARTIAL, words.partly_bound(gang))
-                since[gang] = inf
-        self._partial = since
+        self._partial.look(map(words.partly_bound, self.partial()), now)
 
     def excuse(self, pod: str) -> SubmittedGang | None:
         """Expect nothing more of the job of a pod, of which a part was taken away; None for a pod of others."""

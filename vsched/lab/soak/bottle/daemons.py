@@ -13,11 +13,12 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.observe.settings import AdvisorSettings, ObserveSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
+from vsched.files import DISK
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.candidate import LeaseLost
 from vsched.lab.soak.bottle import words
-from vsched.lab.soak.bottle.disks import DaemonLog
+from vsched.lab.soak.bottle.disks import DaemonLog, Disk
 from vsched.lab.soak.bottle.extenders import BottleExtender, caller_of
 from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.processes import Process
@@ -63,12 +64,19 @@ class BottleDaemon:
         """How it calls itself to the API server."""
         self._url, self._options, self._policy = url, options, policy
         self._new_process, self._violations, self._extender = process, violations, extender
-        self.log = DaemonLog()
+        self.disk = Disk()
+        """What its files are on."""
+        self.log = DaemonLog(self.disk)
         self.daemon: Daemon | None = None
         self.process: Process | None = None
         self.starts = 0
         self._killed: asyncio.Event = asyncio.Event()
         self._burials: set[asyncio.Task[None]] = set()
+
+    @property
+    def record(self) -> Path | None:
+        """The folder where it records the work."""
+        return self._options.record_work
 
     @property
     def listening(self) -> Connection:
@@ -81,6 +89,7 @@ class BottleDaemon:
             self.starts += 1
             self._killed = asyncio.Event()
             self.process = process = self._new_process(self.name)
+            process.context.run(DISK.set, self.disk.open)
             task = process.start(self._run(process))
             killed = asyncio.ensure_future(self._killed.wait())
             await asyncio.wait((task, killed), return_when=asyncio.FIRST_COMPLETED)

@@ -33,7 +33,7 @@ class ProcessFaultKind(StrEnum):
     NO_WRITES = "no-writes"
     """What it writes is not done and gets no answer for a while; what it asks does."""
     FULL_DISK = "full-disk"
-    """The disk that its log goes to is full for a while."""
+    """The disk that its log and its record of the work go to is full for a while."""
 
 
 class ClusterFaultKind(StrEnum):

@@ -6,10 +6,12 @@ import asyncio
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -20,7 +22,8 @@ from vsched.daemon.options import Options
 from vsched.daemon.words.log import BINDING_LOST, RIVAL
 from vsched.lab.soak.bottle import words
 from vsched.lab.soak.bottle.daemons import BottleDaemon
-from vsched.lab.soak.bottle.faults import SERVER
+from vsched.lab.soak.bottle.faults import SERVER, ProcessFaultKind
+from vsched.lab.soak.bottle.leases import LeaseChecks, are_lasting
 from vsched.lab.soak.bottle.loop import BottleLoop
 from vsched.lab.soak.bottle.misfortunes.happening import Misfortunes
 from vsched.lab.soak.bottle.misfortunes.webhooks import DAEMONS
@@ -30,6 +33,7 @@ from vsched.lab.soak.bottle.processes import Process, current
 from vsched.lab.soak.bottle.settings import BottleSettings
 from vsched.lab.soak.bottle.users import BottleUsers
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
+from vsched.lab.soak.run import lease_of
 from vsched.log import LEVELS
 from vsched.sim.api.fault_plan import FaultInjector, FaultKind
 from vsched.sim.api.server import Gate
@@ -119,7 +123,8 @@ class Bottle:
         logging.getLogger().addHandler(libraries)
         try:
             asyncio.set_event_loop(self.loop)
-            self.loop.run_until_complete(self._main())
+            with self._folder() as folder:
+                self.loop.run_until_complete(self._main(folder))
             return self.to_dict()
         finally:
             self._is_over = True
@@ -127,6 +132,14 @@ class Bottle:
             asyncio.set_event_loop(None)
             logging.getLogger().removeHandler(libraries)
             structlog.configure(**before)
+
+    def _folder(self) -> AbstractContextManager[str]:
+        """Where the daemons record the work, if their disks may be full; empty for nowhere."""
+        settings = self._settings
+        fills = any(rule.fault is ProcessFaultKind.FULL_DISK for rule in settings.faults.processes)
+        if not fills or settings.shards > 1:  # shards have no record
+            return nullcontext("")
+        return TemporaryDirectory(prefix="vsched-bottle-", ignore_cleanup_errors=True)
 
     def _drop(self) -> None:
         """Clean up what killed processes have left: they come to life once more, and find everything cancelled."""
@@ -193,7 +206,7 @@ class Bottle:
         self._processes = [*(each for each in self._processes if not each.buried), process]
         return process
 
-    async def _main(self) -> None:
+    async def _main(self, folder: str = "") -> None:
         settings, over = self._settings, asyncio.Event()
         self.injector = injector = FaultInjector(msgspec.structs.replace(settings.faults, user_agents=(DAEMONS,)))
         process = self._process(SERVER)
@@ -209,13 +222,18 @@ class Bottle:
             healthz_address="",
             verify=settings.verify,
             leader_elect=settings.daemons > 1,
+            lease=lease_of(settings.lease_seconds),
             shards=settings.shards,
         )
         self.daemons = [
             BottleDaemon(
                 f"daemon-{number}",
                 cluster.url,
-                msgspec.structs.replace(options, listen_address=f"127.0.0.1:{PORT + number}" if settings.asked else ""),
+                msgspec.structs.replace(
+                    options,
+                    listen_address=f"127.0.0.1:{PORT + number}" if settings.asked else "",
+                    record_work=Path(folder) / f"{number}" if folder else None,
+                ),
                 self._process,
                 self.violations,
                 settings.policy,
@@ -224,6 +242,9 @@ class Bottle:
             for number in range(1, settings.daemons + 1)
         ]
         running = [self.loop.create_task(daemon.run()) for daemon in self.daemons]
+        if settings.daemons > 1 and are_lasting(settings.faults.cluster):
+            leases = LeaseChecks(cluster.client, self.daemons, self.violations, self.loop)
+            running.append(self.loop.create_task(leases.run()))
         misfortunes.begin(self.daemons, self.loop.network)
         users = BottleUsers(settings, cluster, self.daemons, self.violations, self._new_random())
         self.outcomes = users.outcomes

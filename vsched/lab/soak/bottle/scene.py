@@ -198,7 +198,7 @@ class SceneRun(Bottle):
 
     # -- what is in it
 
-    async def _main(self) -> None:
+    async def _main(self, folder: str = "") -> None:
         scene, over, process = self._scene, asyncio.Event(), self._process(SERVER)
         settings = ClusterSettings(controllers=ControllerSettings(pods=PodTimes(termination=0.2)))
         cluster, server = await self._served(

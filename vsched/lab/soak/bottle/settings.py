@@ -25,6 +25,8 @@ class BottleSettings(msgspec.Struct, frozen=True, kw_only=True):
     daemons: int = 1
     shards: int = 1
     """Into how many the work is divided."""
+    lease_seconds: float = 15.0
+    """How long the Lease of several daemons lasts."""
     policy: Path | None = None
     """The file with the policy of the daemons; the built-in one without it."""
     verify: float = 1.0

@@ -44,6 +44,16 @@ def untrue_groups(pods: Iterable[Obj], groups: Iterable[Obj]) -> Iterator[str]:
             yield words.says(key, phase, placed + ended, minimum)
 
 
+def unexplained(pods: Iterable[Obj]) -> Iterator[str]:
+    """Pods that wait for a node and do not say why."""
+    for pod in pods:
+        if pod["spec"].get("nodeName") or is_deleting(pod) or is_finished(pod):
+            continue
+        conditions = _status(pod).get("conditions") or ()
+        if not any(one["type"] == "PodScheduled" and one["status"] == "False" and one["message"] for one in conditions):
+            yield words.says_nothing(key_of(pod))
+
+
 def untrue_queues(
     pods: Iterable[Obj], groups: Iterable[Obj], queues: Iterable[Obj], ours: Container[str]
 ) -> Iterator[str]:

@@ -18,25 +18,30 @@ from vsched.kube.watch.bounds import ReflectorSettings
 from vsched.lab.outcomes import pod_watch
 from vsched.lab.sender import Obj
 from vsched.lab.soak import claims
+from vsched.lab.soak import words as soak_words
 from vsched.lab.soak.bottle import words
+from vsched.lab.soak.bottle.broken_gangs import NAMESPACE as BROKEN_GANGS
+from vsched.lab.soak.bottle.broken_gangs import BrokenGangs
 from vsched.lab.soak.bottle.daemons import BottleDaemon
 from vsched.lab.soak.bottle.mirrors import untrue_mirror
 from vsched.lab.soak.bottle.misfortunes.tenants import PODGROUPS
 from vsched.lab.soak.bottle.namesakes import NAMESPACE as NAMESAKES
 from vsched.lab.soak.bottle.namesakes import Namesakes
 from vsched.lab.soak.bottle.patience import PatientSender
+from vsched.lab.soak.bottle.records import untrue_records
 from vsched.lab.soak.bottle.settings import BottleSettings
-from vsched.lab.soak.bottle.statuses import untrue_groups, untrue_queues
+from vsched.lab.soak.bottle.statuses import unexplained, untrue_groups, untrue_queues
 from vsched.lab.soak.bottle.vcjobs import NAMESPACE as VCJOBS
 from vsched.lab.soak.bottle.vcjobs import VcjobUsers
 from vsched.lab.soak.churn import NAMESPACES, QUEUES, Rate, SoakUsers
 from vsched.lab.soak.claims import key_of
-from vsched.lab.soak.outcomes import SoakOutcomes, Violations
+from vsched.lab.soak.outcomes import Overdue, SoakOutcomes, Violations
 from vsched.lab.soak.readers import Reader
 from vsched.lab.soak.run import NODE_CPUS
 from vsched.sim.cluster import Cluster
 
 LOOK_SECONDS = 5.0
+RESOURCE_CLAIMS = "resource.k8s.io/resourceclaims"
 SETTLE_LOOKS = 120
 """How often it is looked whether all work runs, once nothing goes wrong any more."""
 SILENT_LOOKS = ceil(ReflectorSettings().silence_seconds)
@@ -63,6 +68,8 @@ class BottleUsers:
         self._daemons = daemons
         self._known_refused: set[str] = set()
         self._namesakes = Namesakes(cluster.client, random)
+        self._broken = BrokenGangs(cluster.client, random)
+        self._reserved = Overdue(violations, soak_words.CLAIM_FOR_NOBODY, claims.IN_VAIN_SECONDS)
         self._reader = Reader(daemons, settings.seed) if settings.asked else None
 
     async def run(self, begin: Callable[[SoakOutcomes, Callable[[], None]], None], end: Callable[[], None]) -> None:
@@ -84,15 +91,18 @@ class BottleUsers:
             if settings.arbitrate:
                 self._cluster.apply([*_consumers()])
             if settings.claims:
-                await claims.offer(client, sender, NAMESPACES, NODE_CPUS)
+                self._broken.settle_in()
+                await claims.offer(client, sender, (*NAMESPACES, BROKEN_GANGS), NODE_CPUS)
             begin(outcomes, reflector.list_again)
             if self._reader is not None:
                 _meanwhile(stack, self._reader.run())
             _meanwhile(stack, self._vcjobs.delete_done())
             _meanwhile(stack, self._look())
             over = asyncio.Event()
-            users = (churn, self._vcjobs, *((self._namesakes,) if settings.namesakes else ()))
-            working = [asyncio.ensure_future(work.run(over)) for work in users]
+            users = [churn.run, self._vcjobs.run]
+            users += [self._namesakes.run] if settings.namesakes else []
+            users += [self._broken.run] if settings.claims else []
+            working = [asyncio.ensure_future(work(over)) for work in users]
             await asyncio.sleep(settings.seconds)
             over.set()
             for work in working:
@@ -108,14 +118,23 @@ class BottleUsers:
             await self._violations.settle(self._unmirrored, SILENT_LOOKS)
             if settings.claims:
                 await self._violations.settle(partial(claims.broken, client))
+            if any(each.record is not None for each in self._daemons):
+                await self._violations.settle(self._unrecorded)
 
     async def _look(self) -> None:
         """Look after what must not last, until cancelled."""
         while True:
             self.outcomes.look(monotonic())
+            if self._settings.claims:
+                self._reserved.look(self._reserved_in_vain(), monotonic())
             if not self._settings.faults.cluster:  # else kubelets refuse pods at random, or servers are restored
                 self._refused()
             await asyncio.sleep(LOOK_SECONDS)
+
+    def _reserved_in_vain(self) -> Iterator[str]:
+        """What is reserved for pods that wait, or are gone."""
+        client = self._cluster.client
+        return claims.for_nobody(client.list("pods"), client.list(RESOURCE_CLAIMS))
 
     def _refused(self) -> None:
         """Note pods that their kubelets refused, as too many were bound."""
@@ -133,15 +152,29 @@ class BottleUsers:
             for each in ("pods", PODGROUPS)
         )
         queues = client.list("scheduling.volcano.sh/queues")
-        told = (*untrue_groups(pods, groups), *untrue_queues(pods, groups, queues, QUEUES))
+        told = (
+            *untrue_groups(pods, groups),
+            *untrue_queues(pods, groups, queues, QUEUES),
+            *unexplained((*pods, *client.list("pods", BROKEN_GANGS))),
+        )
         return [(words.STATUS_NOT_TRUE, each) for each in told]
 
     async def _unmirrored(self) -> list[tuple[str, str]]:
         """What daemons know otherwise than it is now."""
         client = self._cluster.client
-        nodes, pods = [each["metadata"]["name"] for each in client.list("nodes")], client.list("pods")
+        pods, groups = client.list("pods"), client.list(PODGROUPS)
+        nodes = {each["metadata"]["name"] for each in client.list("nodes")}
         running = [each.daemon.mirror for each in self._daemons if each.process is not None and each.daemon is not None]
-        return [(words.MIRROR_NOT_TRUE, each) for mirror in running for each in untrue_mirror(mirror, pods, nodes)]
+        return [
+            (words.MIRROR_NOT_TRUE, each) for mirror in running for each in untrue_mirror(mirror, pods, groups, nodes)
+        ]
+
+    async def _unrecorded(self) -> list[tuple[str, str]]:
+        """What the daemons have recorded otherwise than it is now."""
+        folders = [each.record for each in self._daemons if each.record is not None]
+        after_losses = [path for each in self._daemons for path in each.disk.after_losses]
+        pods = self._cluster.client.list("pods")
+        return [(words.RECORD_NOT_TRUE, each) for each in untrue_records(folders, after_losses, pods)]
 
     async def _settled(self) -> None:
         """Wait until nothing waits, so long at most."""

@@ -64,6 +64,8 @@ def command_of(settings: BottleSettings, faults: Path | None, until: float) -> s
     """The command that runs a bottle to a moment, and writes down all that is sent."""
     numbers = (settings.seed, settings.seconds / 60, settings.nodes, settings.daemons, settings.pods_per_minute)
     more = "" if settings.shards == 1 else f" --shards {settings.shards}"
+    usual = settings.lease_seconds == BottleSettings().lease_seconds
+    more += "" if usual else f" --lease-seconds {settings.lease_seconds:g}"
     more += "" if settings.verify == 1.0 else f" --verify {100 * settings.verify:g}%"
     more += f" --more-nodes {settings.more_nodes}" if settings.more_nodes else ""
     more += " --arbitrate" if settings.arbitrate else ""

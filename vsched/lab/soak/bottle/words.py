@@ -9,6 +9,9 @@ DAEMON_DIED = "daemon died"
 ERROR_IN_LOG = "error in a log"
 BOUND_BY_ANOTHER = "pod bound that nobody decided on"
 ACCEPTED_AND_LOST = "binding accepted and lost"
+RECORD_NOT_TRUE = "record not true"
+TAKEN_EARLY = "lease taken that was in force"
+WITHOUT_LEASE = "pod acted on without the lease"
 NAMES_NO_OBJECT = "write that names no uid and no version"
 LOST_IN_SILENCE = "log lines lost in silence"
 STEP_FAILED = "step failed"
@@ -95,9 +98,44 @@ def says(group: str, phase: object, placed: int, minimum: int) -> str:
     return f"PodGroup {group} is {phase}, with {placed} of at least {minimum} pods placed"
 
 
+def says_nothing(pod: str) -> str:
+    """A pod whose owner cannot know why it waits."""
+    return f"{pod} waits and does not say why"
+
+
 def mirrored(pod: str, mirrored: str, node: str) -> str:
     """A mirror that is not true."""
     return f"{pod} is on {node or 'no node'}, a daemon has it on {mirrored or 'no node'}"
+
+
+def recorded(pod: str, recorded: str, node: str) -> str:
+    """A record of the work that is not true."""
+    return f"{pod} is on {node}, the record has it on {recorded or 'no node'}"
+
+
+def still_recorded(job: str, pod: str) -> str:
+    """A record of the work with a pod that is gone."""
+    return f"the record still has pod {pod} of job {job}, which is gone"
+
+
+def says_no_gap(segment: str) -> str:
+    """A record that hides that lines are missing."""
+    return f"{segment} follows lost lines and does not say since when"
+
+
+def taken_early(lease: str, holder: str, seconds: float) -> str:
+    """Somebody took a Lease that another one could still rely on."""
+    return f"{holder} took Lease {lease}, which was in force for {seconds:.1f} s more"
+
+
+def acts_without(daemon: str, path: str) -> str:
+    """A daemon acts while others have the Lease."""
+    return f"{daemon} sent POST {path} while another daemon had the Lease"
+
+
+def still_known(kind: str, name: str) -> str:
+    """A mirror with an object that is gone."""
+    return f"a daemon still knows {kind} {name}, which is gone"
 
 
 def still_assumed(pod: str) -> str:

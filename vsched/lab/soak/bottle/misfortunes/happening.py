@@ -177,7 +177,7 @@ class ProcessMisfortunes:
                 with self._gate.closed(daemon.agent, reads=rule.fault is ProcessFaultKind.NO_READS):
                     await asyncio.sleep(seconds)
             case ProcessFaultKind.FULL_DISK:
-                with daemon.log.full():
+                with daemon.disk.full():
                     await asyncio.sleep(seconds)
             case ProcessFaultKind.SKEW:
                 process.skew_seconds = self._random.uniform(-rule.skew_seconds, rule.skew_seconds)
