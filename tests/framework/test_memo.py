@@ -171,6 +171,12 @@ job x/small min=1 pods=1 cpu=1 vsched.io/expected-duration={whole}s age=20
 job x/other min=2 pods=2 cpu=7 age=120
 """
 SAYS = ("", f"{LASTS}=300s", f"{LASTS}=1h", "deadline=400", f"{LASTS}=10m deadline=500")
+LATE = """
+node n1 cpu=9
+pods x/late 1 cpu=8 on=n1 started=390 deadline=400
+job x/late min=1
+job x/big min=1 pods=1 cpu=9 age=3600
+"""
 TIMES = st.sampled_from((0.0, 0.25, 1.0, 7.0, 29.5, 31.0, 60.0, 119.0, 290.0, 3600.0))
 
 
@@ -194,6 +200,73 @@ def test_whatever_time_passes_while_starts_are_planned(
     for seconds in times:
         cluster.now += seconds
         cluster.run(policy)
+
+
+ASKING = "job x/urgent min=2 pods=2 cpu=1 class=high age=6"
+SAYING = {
+    "sla": "{sla-waiting-time: 2m}",
+    "minruntime": "{preemptMinRuntime: 5m, reclaimMinRuntime: 4m}",
+    "preemption-delay": "{preemptionDelay: 2m}",
+    "cdp": "{}",
+    "wall-time": "{maxWallTime: 5m}",
+    "usage-history": "{halfLife: 1m}",
+}
+"""Plugins that say until when their answers hold, and arguments."""
+TIMED = {
+    name: policy_from(
+        f"""
+        actions: "enqueue, allocate, preempt, reclaim, backfill"
+        tiers:
+        - plugins: [{{name: priority}}, {{name: {name}, arguments: {arguments}}}]
+        - plugins: [{{name: gang}}, {{name: overcommit}}]
+        - plugins: [{{name: predicates}}, {{name: proportion}}, {{name: nodeorder}}]
+        """
+    )
+    for name, arguments in SAYING.items()
+}
+PASSING = """
+queue q
+queue r
+class high 10
+node n1 cpu=8
+pods x/runs 4 cpu=1 on=n1 started={age} scheduled={age} volcano.sh/cooldown-time=5m
+job x/runs min=1 queue=q
+pods y/runs 4 cpu=1 on=n1 started=60 scheduled=60 volcano.sh/cooldown-time=3m
+job y/runs min=1 queue=r
+job x/urgent min=2 pods=2 cpu=1 queue=q class=high age={waited}
+job y/wide min=3 pods=3 cpu=1 queue=r age=20
+job y/later min=1 pods=1 cpu=1 queue=r age=90 minResources=cpu:64
+"""
+
+
+@settings(max_examples=examples(60))
+@given(
+    name=st.sampled_from(sorted(TIMED)),
+    age=st.sampled_from((5, 178, 299, 7000)),
+    waited=st.sampled_from((1, 60, 119)),
+    times=st.lists(TIMES, min_size=2, max_size=8),
+)
+def test_whatever_time_passes_with_plugins_that_say_until_when_their_answers_hold(
+    name: str, age: int, waited: int, times: list[float]
+) -> None:
+    cluster = Changing(PASSING.format(age=age, waited=waited))
+    cluster.cache.stores.history.keep(TIMED[name].decays())
+    for seconds in times:
+        cluster.now += seconds
+        cluster.run(TIMED[name])
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_what_only_time_changes_is_decided_when_it_is_due(name: str) -> None:
+    cluster = Changing(PASSING.format(age=5, waited=1))
+    reports = [cluster.run(TIMED[name]) for _ in range(60)]
+    assert len({id(report) for report in reports}) <= 7
+
+
+def test_a_gang_for_which_nodes_could_be_asked_takes_room_once_the_time_for_that_is_over() -> None:
+    cluster = Changing("node n1 cpu=3\npods x/runs 3 cpu=1 on=n1\njob x/runs min=1\nclass high 10\n" + ASKING)
+    cluster.cache.inputs.provisioning = {}
+    assert [len(cluster.run(POLICIES["taking"]).evictions) for _ in range(6)] == [0, 0, 0, 2, 2, 2]
 
 
 STEPS = st.tuples(st.sampled_from(CHANGES), st.booleans(), st.sampled_from(("default", "default", *POLICIES)))
@@ -253,6 +326,13 @@ def test_planned_starts_are_planned_again_when_what_is_said_of_them_changes() ->
     reports = [cluster.run(PLANNING[0]) for _ in range(120)]
     assert reports[-1].jobs["x/big"].planned is not None
     assert len({id(report) for report in reports}) <= 6
+
+
+def test_a_start_that_is_planned_for_now_and_waits_is_planned_for_the_time_of_each_session() -> None:
+    cluster = Changing(LATE)
+    starts = [cluster.run(PLANNING[0]).jobs["x/big"].planned for _ in range(50)]
+    assert [None if one is None else one.at - NOW for one in starts[:40]] == [10.0] * 10 + [*range(11, 41)]
+    assert starts[40] == starts[49]
 
 
 FOLLOWING = {"nominated", "admitted", "reserving", "phases", "total", "used", "axis", "state"}
@@ -389,7 +469,7 @@ def test_what_changes_alone_is_decided_on(policy: str, text: str, line: str, evi
 
 def test_a_policy_that_looks_at_the_clock_decides_anew() -> None:
     cluster = Changing(BASE)
-    timed = POLICIES["timed"]
+    timed = policy_of("priority gang tdm", "predicates proportion")
     assert cluster.run(timed) is not cluster.run(timed)
 
 

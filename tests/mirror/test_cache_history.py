@@ -60,7 +60,8 @@ def test_a_job_that_moves_to_another_queue_is_counted_there_from_then_on() -> No
     found.cache.snapshot(NOW + 10)
     found.tell(make.pod_group("plain", spec={"queue": "r"}))
     found.cache.snapshot(NOW + 10)
-    assert core_seconds(found.cache.snapshot(NOW + 13)) == {CLUSTER: 104, NOBODY: 10, Holder("r", "ns"): 3}
+    assert core_seconds(found.cache.snapshot(NOW + 13)) == {CLUSTER: 80, NOBODY: 10}, "counted in steps"
+    assert core_seconds(found.cache.snapshot(NOW + 20)) == {CLUSTER: 160, NOBODY: 10, Holder("r", "ns"): 10}
 
 
 def test_what_is_held_agrees_with_the_jobs() -> None:

@@ -15,6 +15,7 @@ from vsched.framework.proving import prove
 from vsched.framework.registry import Action, Registry
 from vsched.framework.reports.closing import close, is_repeatable
 from vsched.framework.session import Session
+from vsched.framework.times import next_day
 from vsched.framework.trace import Trace
 from vsched.framework.unchanged import LastCycle, is_lasting, is_same, lasting_inputs
 from vsched.model.memo import NO_MEMO, Memo
@@ -60,11 +61,16 @@ def _cycle(
     report = close(session, trace, None if last is None else last.report)
     if inputs is not None:
         repeated = msgspec.structs.replace(report, spans=()) if report.spans else report
-        until = session.reserved.lasts_until(snapshot.now)
-        memo.leave(OWNER, LastCycle(inputs, repeated, is_repeatable(session), until))
+        memo.leave(OWNER, LastCycle(inputs, repeated, is_repeatable(session), _lasts_until(session)))
     session.leave()
     session.plugins.release()
     return report
+
+
+def _lasts_until(session: Session) -> float:
+    """Until when the decisions and all that is said of them hold, if nothing but the time changes."""
+    plugins, now = session.plugins, session.snapshot.now
+    return min(plugins.lasts_until(), plugins.victim_rules.due, session.reserved.lasts_until(now), next_day(now))
 
 
 def run_actions(

@@ -49,9 +49,7 @@ class ReservedRoom:
 
     def lasts_until(self, now: float) -> float:
         """Until when what is planned stays the same, if nothing else changes; infinite where nothing is planned."""
-        if self.planner is None or self.planned is None:
-            return inf
-        return min(self.planner.lasts_until(), self.planned.lasts_until(now))
+        return inf if self.planned is None else self.planned.lasts_until(now)
 
     @property
     def reservers(self) -> Sequence[PlannedRoom | ProvisionedRoom]:

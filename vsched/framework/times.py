@@ -16,14 +16,17 @@ def at_and_in(moment: float, now: float) -> str:
     return f"{clock(moment, now, left < SOON_SECONDS)} UTC (in {length(left)})"
 
 
+def next_day(now: float) -> float:
+    """Until when ``clock`` says the same of each moment as at ``now``: it says the date of other days."""
+    return (now // DAY_SECONDS + 1.0) * DAY_SECONDS
+
+
 def told_until(moment: float, now: float) -> float:
-    """Until when ``at_and_in`` and ``clock`` say the same of a moment as at ``now``."""
-    left, midnight = moment - now, (now // DAY_SECONDS + 1.0) * DAY_SECONDS
-    if left <= 0.0:
-        return midnight
+    """Until when ``at_and_in`` says the same of a moment as at ``now``, on the same day."""
+    left = moment - now
     soon = left < SOON_SECONDS
     unit, least = (1.0, 0.0) if soon else (60.0, SOON_SECONDS)
-    return min(midnight, moment - max(least, (floor(left / unit - 0.5) + 0.5) * unit))
+    return moment - max(least, (floor(left / unit - 0.5) + 0.5) * unit)
 
 
 def clock(moment: float, now: float, seconds: bool) -> str:

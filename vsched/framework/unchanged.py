@@ -9,7 +9,6 @@ from dataclasses import fields
 from operator import attrgetter, is_
 from typing import Any, NamedTuple
 
-from vsched.framework.points.runs import PlannedStarts
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.model.plan import CycleReport
@@ -28,7 +27,7 @@ _equal_fields = attrgetter(*_EQUAL)
 
 
 class CycleInputs(NamedTuple):
-    """The inputs of a cycle whose policy does not read the clock, or says until when what it read there holds."""
+    """The inputs of a cycle but for the clock: plugins say until when what they read there holds."""
 
     same: tuple[Any, ...]
     """Fields of the snapshot that have to be the same objects."""
@@ -49,11 +48,8 @@ class LastCycle(NamedTuple):
 
 
 def is_lasting(policy: Policy, registry: Registry) -> bool:
-    """Whether neither plugins nor actions read the clock, but for planned starts, which say until when they hold."""
-    plugins = (registry.plugins[conf.name] for conf in policy.plugins())
-    return all(one.timeless or issubclass(one, PlannedStarts) for one in plugins) and all(
-        registry.actions[name].timeless for name in policy.actions
-    )
+    """Whether no action reads the clock; plugins say until when their answers hold."""
+    return all(registry.actions[name].timeless for name in policy.actions)
 
 
 def lasting_inputs(snapshot: Snapshot, *, lasting: bool) -> CycleInputs | None:

@@ -58,8 +58,8 @@ class Mirror:
         self._published_axis = stores.axis.copy()
         """The columns of the last snapshot."""
         self._snapshots = 0
-        self._versions: tuple[int, ...] = ()
-        """Of jobs, nodes and accounts in the last snapshot."""
+        self._versions: tuple[float, ...] = ()
+        """Of jobs, nodes and accounts in the last snapshot, and since when the use of the cluster is known."""
         self._state: object | None = None
         """``Snapshot.state`` for as long as these versions stay."""
 
@@ -91,12 +91,12 @@ class Mirror:
         stores.accounts.see_nodes(stores.nodes.capacity_version, nodes.allocatable)
         stores.pods.sweep_overgrown()
         jobs, sums = stores.jobs.published, stores.jobs.published.sums
-        stores.history.advance(now)
-        stores.history.see(self._published_axis, stores.nodes.total, sums.take_moved())
+        stores.history.follow(now, self._published_axis, stores.nodes.total, sums.take_moved())
         held, held_limits = stores.accounts.publish_kept()
         queues = stores.defaults.queues(sums.usage, ("Queue", self.settings.default_queue) not in self.broken)
         queues = stores.restarts.asking(queues, sums.usage, now)
-        versions, since = (jobs.version, stores.nodes.version, stores.accounts.kept_version), self._state
+        history, since = stores.history.publish(), self._state
+        versions = jobs.version, stores.nodes.version, stores.accounts.kept_version, history.since
         if versions != self._versions:
             self._versions, self._state = versions, object()
         return Snapshot(
@@ -133,7 +133,7 @@ class Mirror:
             provisioning=inputs.provisioning,
             node_pools=inputs.node_pools,
             strays=jobs.orphans,
-            history=stores.history.publish(),
+            history=history,
             learnt=stores.pods.learn(),
             setbacks=stores.records.refused.publish(),
             ignored=tuple(sorted(stores.defaults.ignored)),

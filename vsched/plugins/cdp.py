@@ -5,6 +5,8 @@ The pod states this time as ``volcano.sh/cooldown-time``, a label or else an ann
 
 from __future__ import annotations
 
+from math import inf
+
 from vsched.framework.points.extension import NoArgs, Plugin, SessionContext
 from vsched.framework.points.terms import PlacementTerm
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
@@ -23,11 +25,18 @@ class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
 
     def open(self, context: SessionContext) -> None:
         """Keep the time of the cycle."""
-        self._now = context.snapshot.now
+        self._now, self._until = context.snapshot.now, inf
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """All tasks except running ones in their cool-down."""
         return Votes.each(self._is_cooled, victims.COOLING_DOWN, depends_on=None)
 
+    def lasts_until(self) -> float:
+        """Until the first cool-down ends of the pods that it was asked about."""
+        return self._until
+
     def _is_cooled(self, victim: Task) -> bool:
-        return victim.protected_until <= self._now or victim.status is not Status.RUNNING
+        if victim.protected_until <= self._now or victim.status is not Status.RUNNING:
+            return True
+        self._until = min(self._until, victim.protected_until)
+        return False

@@ -49,6 +49,7 @@ class MinRuntime(Plugin[MinRuntimeArgs], VictimProtection):
         }
     )
     args_type = MinRuntimeArgs
+    timeless = True
     protects_because = victims.MIN_RUNTIME
 
     def open(self, context: SessionContext) -> None:

@@ -35,6 +35,7 @@ class PreemptionDelay(Plugin[PreemptionDelayArgs], EvictionDelay):
     name = "preemption-delay"
     terms = frozenset({QueueTerm.PREEMPTION_DELAY, JobTerm.PREEMPTION_DELAY})
     args_type = PreemptionDelayArgs
+    timeless = True
     delays_because = victims.DELAYED
 
     def open(self, context: SessionContext) -> None:

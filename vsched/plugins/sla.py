@@ -40,6 +40,7 @@ class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
     def open(self, context: SessionContext) -> None:
         """Keep the time of the cycle."""
         self._now = context.snapshot.now
+        self._until = inf
         self._default = self.args.normalised().waiting_time
 
     def job_key(self, job: JobView) -> float:
@@ -58,8 +59,16 @@ class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
         """Whether it has waited long enough."""
         return self._vote(job)
 
+    def lasts_until(self) -> float:
+        """Until the next deadline of the jobs that it was asked about."""
+        return self._until
+
     def _vote(self, job: JobView) -> Vote:
-        return Vote.PERMIT if self._due(job) <= self._now else Vote.ABSTAIN
+        due = self._due(job)
+        if due <= self._now:
+            return Vote.PERMIT
+        self._until = min(self._until, due)
+        return Vote.ABSTAIN
 
     def _due(self, job: JobView) -> float:
         waiting = job.spec.waiting_seconds

@@ -131,6 +131,10 @@ class UsageHistoryPlugin(
             for holder, amounts in snapshot.history.held.items():
                 self._count(holder, amounts.items(), 1)
 
+    def lasts_until(self) -> float:
+        """Until more use is counted."""
+        return self._context.snapshot.history.lasts_until
+
     def _used_parts(self, history: UsageHistory) -> UsedParts:
         if self._parts_of is not history:
             self._parts_of = history

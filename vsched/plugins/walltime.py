@@ -104,6 +104,10 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
         """When the next job's wall time is over."""
         return self._next
 
+    def lasts_until(self) -> float:
+        """Until then."""
+        return self._next
+
     def start_limit(self, job: JobView, *, admitting: bool = False) -> Refusal | None:
         """The refusal of a job that is ended now, was ended before, or asks for more than its queue allows."""
         if job.key in self._overdue or self._is_told(job.job):

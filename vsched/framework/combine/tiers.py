@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, TypeVar
 
 import msgspec
@@ -105,6 +106,10 @@ class PluginTiers:
         numbers = self._layout.points.get(point)
         found: list[Any] = [] if numbers is None else [*map(self._plugins.__getitem__, numbers)]
         return found
+
+    def lasts_until(self) -> float:
+        """Until when all that they answered in this session holds, if nothing else changes; infinite for ever."""
+        return min([plugin.lasts_until() for plugin in self._plugins], default=inf)
 
     def release(self) -> None:
         """Remove the timers. A plugin refers to itself through a timer, which would delay freeing its memory."""

@@ -81,8 +81,6 @@ class PlannedRoom:
         as the ends of running work do."""
         until = inf
         for plan in self.planned:
-            if plan.at <= now:
-                return now  # it may start, and does not: each session plans anew for its own time
             ends = (now + (plan.at - end) for end in self._moving if end <= plan.at)
             until = min(until, told_until(plan.at, now), *ends)
         return until

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -119,6 +120,12 @@ class Plugin(Levers, Generic[ArgsT]):
 
     def open(self, context: SessionContext) -> None:
         """Prepare for the session; called once, before any other method."""
+
+    def lasts_until(self) -> float:
+        """Until when the answers that it gave in this session hold if nothing else changes, seconds since the epoch;
+        the time of the session or earlier where that is not known, so that it is asked again in the next session.
+        """
+        return inf if self.timeless else 0.0
 
 
 class Point(ABC):

@@ -80,9 +80,3 @@ class PlannedStarts(Point):
 
         A task that does not run yet is taken to start now. ``longest`` is for how long its job may run, seconds.
         """
-
-    def lasts_until(self) -> float:
-        """Until when the answers about jobs and tasks on nodes that it gave in this session hold, if nothing else
-        changes; the time of the session or earlier where that is not known, so that it is asked again soon.
-        """
-        return 0.0

@@ -17,6 +17,7 @@ from vsched.model.history.records import (
     HOLDERS_MAX,
     HOUR_SECONDS,
     RESOURCES_MAX,
+    STEP_SECONDS,
     WEEK_HOURS,
     Decay,
     Holder,
@@ -83,6 +84,17 @@ class HistoryBook:
             self._at = until
             if until == hour_end:
                 self._begin_hour()
+
+    def follow(
+        self, now: float, axis: ResourceAxis, total: Mapping[int, int], changed: Mapping[Holder, Vector | None]
+    ) -> None:
+        """Count what was held until now, and see what is held from now on.
+
+        As long as nothing changes it is counted in steps, so that what follows from it holds until the next one.
+        """
+        if changed or total != self._total or now >= self._at + STEP_SECONDS:
+            self.advance(now)
+        self.see(axis, total, changed)
 
     def see(self, axis: ResourceAxis, total: Mapping[int, int], changed: Mapping[Holder, Vector | None]) -> None:
         """Set what the nodes have and what holders hold from now on; None for those that hold nothing any more."""

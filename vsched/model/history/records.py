@@ -19,6 +19,8 @@ from vsched.model.amounts.resources import Vector
 from vsched.model.nodes.table import Floats
 
 HOUR_SECONDS = 3600.0
+STEP_SECONDS = 10.0
+"""What is used is counted so often where nothing changes in what is held."""
 WEEK_HOURS = 168
 """How many hours are kept one by one; the present one is among them."""
 RESOURCES_MAX = 12
@@ -113,6 +115,11 @@ class UsageHistory:
     """float64[hours]: how much of each earlier hour was counted, seconds."""
     hours: Sums = field(default_factory=lambda: np.zeros((0, 0, 0), np.float32))
     """``float32[hours, holders, resources]``: what was used in each earlier hour."""
+
+    @property
+    def lasts_until(self) -> float:
+        """Until when nothing more is counted, as long as all hold what they hold; seconds since the epoch."""
+        return self.at + STEP_SECONDS
 
     @property
     def is_empty(self) -> bool:
