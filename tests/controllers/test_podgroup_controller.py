@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
+PLUGINS = "actions: allocate\ntiers:\n- plugins: [{{name: {}}}, {{name: predicates}}]\n"
 
 
 def asking(name: str) -> Obj:
@@ -116,6 +118,30 @@ async def test_nothing_is_made(made: Obj, options: dict[str, Any]) -> None:
             cluster.client.delete("pods", "default", "p")
             await until(lambda: state(cluster, "default") == "Closed")
         assert (groups(cluster), named(cluster)) == ({}, {})
+
+
+async def test_a_job_of_one_pod_that_asks_for_nothing_gets_a_podgroup_where_the_policy_ends_jobs(
+    tmp_path: Path,
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(PLUGINS.format("gang"))
+    made = [workload("Job", "alone", 1, {QUEUE_NAME: "default"}), workload("Job", "wide", 2)]
+    made.append(workload("Job", "says", 1, {"volcano.sh/sla-waiting-time": "1h"}))
+
+    def owners() -> set[str]:
+        return {one["metadata"]["ownerReferences"][0]["name"] for one in groups(cluster).values()}
+
+    async with (
+        Cluster([node("n1", cpu="8")], manifests=made) as cluster,
+        scheduling(cluster.url, policy_file=policy) as daemon,
+    ):
+        await until(lambda: len(nodes_of(cluster)) == 4)
+        await until(lambda: owners() == {"wide", "says"})
+        await digested(cluster, daemon)
+        assert (owners(), len(named(cluster))) == ({"wide", "says"}, 3)
+        policy.write_text(PLUGINS.format("wall-time"))
+        await until(lambda: owners() == {"alone", "wide", "says"})
+        await until(lambda: len(named(cluster)) == 4)
 
 
 async def test_a_workload_starts_as_a_gang_from_the_first_session_on() -> None:

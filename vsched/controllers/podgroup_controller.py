@@ -30,6 +30,7 @@ from vsched.kube.client import MERGE_PATCH
 from vsched.kube.watch.bounds import LoopTurns
 from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER, GROUP_NAME, ImplicitPodGroup
+from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.mirror import Mirror
 from vsched.model.plan import Bind
 from vsched.writes.bodies import ObjectReference, deletion_options, pod_reference
@@ -74,13 +75,16 @@ class PodGroupController:
         worry: Worry,
         *,
         single_pods: bool,
+        ends_runs: Callable[[], bool],
     ) -> None:
-        """``single_pods``: a PodGroup is made for a pod without a controller, too, although nobody asked for it."""
+        """``single_pods``: a PodGroup is made for a pod without a controller and for a Job of one pod, too, although
+        nobody asked for it. ``ends_runs``: whether the policy ends jobs, which is noted on PodGroups."""
         self._writer = writer
         self._events = events
         self._mirror = mirror
         self._worry = worry
         self._single_pods = single_pods
+        self._ends_runs = ends_runs
         self._settings = PodGroupSettings()
         self._records = PodGroupRecords(
             scheduler_names, self._touched, lambda: mirror.intake.workloads, mirror.gang_pod
@@ -186,10 +190,22 @@ class PodGroupController:
 
     def _is_wanted(self, live: PodGroupMember, implicit_group: ImplicitPodGroup) -> bool:
         """Whether a PodGroup is made: nobody needs one for a single pod, unless it has a minimum, or waits to be
-        admitted, of which nothing is told on the pod."""
-        if self._single_pods or not live.single:
+        admitted, of which nothing is told on the pod. Whatever else a Job says may have to be told there, too."""
+        if not self._goes_without(live) or implicit_group.speaker.gated:
             return True
-        return implicit_group.speaker.gated or GROUP_MIN_MEMBER in dict(implicit_group.spec.annotations)
+        said = dict(implicit_group.spec.annotations)
+        return GROUP_MIN_MEMBER in said if live.single else not said.keys() <= {QUEUE_NAME}
+
+    def _goes_without(self, member: PodGroupMember) -> bool:
+        """Whether it is a single pod; where the policy ends jobs, a Job's pod needs the note that it was ended."""
+        if self._single_pods:
+            return False
+        return member.single or (member.group in self._records.lone and not self._ends_runs())
+
+    def policy_changed(self) -> None:
+        """Another policy may be in force: it may end Jobs of one pod."""
+        for key in self._records.lone:
+            self._touched(key)
 
     async def _look(self, key: str, _: None) -> None:
         write = self._change(key)
@@ -236,7 +252,8 @@ class PodGroupController:
         member = self._records.member(f"{bind.namespace}/{bind.name}")
         if member is None or member.uid != bind.uid or member.named or not member.live or not member.group:
             return ()
-        if member.single and self._records.group(member.group) is None and member.group not in self._made:
+        has_group = self._records.group(member.group) is not None or member.group in self._made
+        if not has_group and self._goes_without(member):
             implicit_group = self._mirror.implicit_group(member.group)
             if implicit_group is None or not self._is_wanted(member, implicit_group):
                 return ()

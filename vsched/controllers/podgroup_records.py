@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from vsched import api
 from vsched.api.objects import NetworkTopologySpec
 from vsched.controllers.podgroups import (
@@ -17,7 +19,7 @@ from vsched.controllers.podgroups import (
     passed_on,
 )
 from vsched.controllers.queue_records import ObjectFeed
-from vsched.errors import BadObject, BadQuantity
+from vsched.errors import UNREADABLE, BadObject, BadQuantity
 from vsched.handlers import Handlers
 from vsched.kube.paths import is_name
 from vsched.mirror.ingest.alike import TASK_SPEC
@@ -56,6 +58,8 @@ class PodWorkload(NamedTuple):
     group: str
     idle: bool
     """It is to have no pods at all."""
+    lone: bool
+    """It is a Job of one pod."""
     said: tuple[tuple[str, str], ...]
 
 
@@ -82,6 +86,8 @@ class PodGroupRecords:
         self._members: dict[str, dict[str, PodGroupMember]] = {}
         self._idle: set[str] = set()
         """PodGroups whose workloads are to have no pods."""
+        self.lone: set[str] = set()
+        """PodGroups of Jobs of one pod."""
         self._pods: ObjectFeed[PodGroupMember] = ObjectFeed(self._member_of, self._pod_changed, self._note_listed)
         self._groups: ObjectFeed[PodGroupState] = ObjectFeed(
             lambda item: standing_of(item, workloads()), self._group_changed, self._note_listed
@@ -154,10 +160,8 @@ class PodGroupRecords:
     def _workload_changed(self, key: str, before: PodWorkload | None, after: PodWorkload | None) -> None:
         for workload in (before, after):
             if workload is not None:
-                if workload is after and workload.idle:
-                    self._idle.add(workload.group)
-                else:
-                    self._idle.discard(workload.group)
+                for is_one, groups in ((workload.idle, self._idle), (workload.lone, self.lone)):
+                    (groups.add if workload is after and is_one else groups.discard)(workload.group)
                 self._touched(workload.group)
 
     def _namespace_changed(self, name: str, before: str | None, after: str | None) -> None:
@@ -271,7 +275,22 @@ def workload_of(item: api.Object) -> PodWorkload | None:
     metadata = item.metadata
     idle = isinstance(item, api.Selecting) and item.spec.replicas == 0
     group = f"{metadata.namespace or 'default'}/{IMPLIED}{metadata.uid}"
-    return PodWorkload(group, idle, scheduling_annotations(metadata))
+    return PodWorkload(group, idle, isinstance(item, api.Job) and _has_one_pod(item), scheduling_annotations(metadata))
+
+
+class JobSize(msgspec.Struct):
+    """How many pods a Job has, at once and in all."""
+
+    parallelism: int | None = None
+    completions: int | None = None
+
+
+def _has_one_pod(job: api.Job) -> bool:
+    try:
+        size = msgspec.json.decode(job.spec or b"{}", type=JobSize)
+    except UNREADABLE:
+        return False
+    return max(size.parallelism or 0, size.completions or 0) <= 1
 
 
 def queue_of(item: api.Object) -> str | None:

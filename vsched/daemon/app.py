@@ -318,6 +318,8 @@ class Daemon:
         self.geometries.nudge()
         self._base.trigger.set_period(period_seconds(self._base.options, self.policy))
         self._base.mirror.history.keep(self.policy.policy.decays())
+        if self._writes.podgroups is not None:
+            self._writes.podgroups.policy_changed()
 
     # -- what others ask
 

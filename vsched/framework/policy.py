@@ -226,6 +226,10 @@ class Policy(msgspec.Struct, frozen=True):
         limits = [conf.args for conf in self.plugins() if isinstance(conf.args, EndsRuns)]
         return lambda job: min((args.longest_run(job, queues) for args in limits), default=inf)
 
+    def ends_runs(self) -> bool:
+        """Whether a plugin ends jobs that have run for as long as they may."""
+        return any(isinstance(conf.args, EndsRuns) for conf in self.plugins())
+
     def calls_out(self) -> bool:
         """Whether cycles may wait for services that plugins call."""
         return any(isinstance(conf.args, CallsOut) for conf in self.plugins())

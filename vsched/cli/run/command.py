@@ -90,7 +90,7 @@ flag = flags_of(Options)
 )
 @flag(
     "--podgroups-of-single-pods",
-    help="create one for each pod without a controller, too, as Volcano's controllers do",
+    help="create one for each pod without a controller and each Job of one pod, too, as Volcano's controllers do",
 )
 @flag("--job-controller", help="run Volcano's vcjobs, CronJobs and JobFlows; off if its controllers do")
 @flag(

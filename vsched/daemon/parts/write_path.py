@@ -64,8 +64,10 @@ class WritePath:
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
             single_pods = options.podgroups_of_single_pods
-            worry = telemetry.worry
-            self.podgroups = PodGroupController(writer, self.events, mirror, names, worry, single_pods=single_pods)
+            parts = writer, self.events, mirror, names, telemetry.worry
+            self.podgroups = PodGroupController(
+                *parts, single_pods=single_pods, ends_runs=lambda: base.policy.policy.ends_runs()
+            )
             notes = self.podgroups.notes
         sending = DispatchSettings(options.max_in_flight)
         self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock, notes)
