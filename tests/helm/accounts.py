@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from tests.support.charts import NAMESPACE, RELEASE
 from vsched.apimachinery.objects.native_groups import VERSIONS
-from vsched.cli.rbac.check import REVIEWS
+from vsched.cli.rbac.command import REVIEWS
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helm.accounts import connection, token_of
 from tests.support.charts import NAMESPACE, RELEASE, objects_of
-from vsched.cli.rbac.check import lacking
+from vsched.cli.rbac.command import lacking
 from vsched.daemon.permissions.needs import Right
 from vsched.kube.client import ApiClient
 from vsched.sim.cluster import Cluster, ClusterSettings

@@ -14,8 +14,7 @@ from tests.support.queue_commands import events
 from tests.support.running import node, nodes_of, pod
 from tests.support.waiting import until
 from vsched.cli.rbac import words
-from vsched.cli.rbac.check import lacking
-from vsched.cli.rbac.command import manifests
+from vsched.cli.rbac.command import lacking, manifests
 from vsched.daemon.options import Options
 from vsched.daemon.permissions.needs import Right, reasons
 from vsched.kube.client import ApiClient

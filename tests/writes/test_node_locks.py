@@ -8,7 +8,7 @@ import pytest
 from vsched.kube.client import MERGE_PATCH
 from vsched.model.deviceshare.records import NODE_LOCKS
 from vsched.model.plan import Bind
-from vsched.writes.node_locks import NodeLock, lock_in, lock_value, lock_write
+from vsched.writes.locked_bindings import NodeLock, lock_in, lock_value, lock_write
 
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 

@@ -9,13 +9,13 @@ from collections import deque
 from functools import partial
 
 from vsched.actions.assigning import AllocateArgs
-from vsched.actions.blocked import may_start, note_overused
+from vsched.actions.blocked import gang_refusal, may_start, note_overused
 from vsched.actions.failed_turns import FailedTurns
-from vsched.actions.gates import open_gates
 from vsched.actions.one_turn import plan_first, take_turn
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pending import PendingByJob, has_work, workable
 from vsched.actions.provisioned import reserve_provisioned
+from vsched.actions.subgroups import arranged
 from vsched.actions.turns import JobTurns, next_of
 from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
@@ -130,3 +130,25 @@ def give_turn(session: Session, queue: Queue, job: JobView, pending: PendingByJo
 def refuse_overused(session: Session, queue: Queue, pending: PendingByJob, job: JobView) -> None:
     """Record why a job of an overused queue waits."""
     note_overused(session, queue, job, pending[job.key])
+
+
+def open_gates(session: Session, queue: Queue, job: JobView) -> None:
+    """Decide to remove the gates of a job's tasks, one after the other, while the queue has room for them.
+
+    If the queue has no room for all that a gang lacks of its minimum, or limits on running jobs keep the job from
+    starting, none of its gates are removed.
+    """
+    if not may_start(session, job):
+        return
+    waiting = session.plugins.ordered_tasks(task for task in job.job.pending.values() if task.awaits_queue)
+    if job.sub_groups is not None:
+        waiting = list(arranged(session, job.sub_groups, waiting))
+    missing = session.plugins.tasks_missing(job)
+    too_many = gang_refusal(session, queue, job, waiting, missing) if missing > 1 else None
+    for task in waiting:
+        refusal = too_many or session.plugins.grantable(queue, task)
+        if refusal is not None:
+            session.refused.tasks[task.uid] = refusal
+            continue
+        session.decisions.ungated.append(task)
+        session.reservations.add(queue, task)

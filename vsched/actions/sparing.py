@@ -7,9 +7,8 @@ holds within one try, and among the tries by which reclaim lets a job grow.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from vsched.actions.units import units
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
@@ -106,3 +105,17 @@ def redo(statement: Statement, steps: Iterable[LedgerEntry]) -> None:
             statement.pipeline(step.job, step.task, step.row)
         else:
             statement.evict(step.job, step.task, step.row, step.cause)
+
+
+def units(evictions: Sequence[LedgerEntry], together: Iterable[str]) -> Iterator[list[LedgerEntry]]:
+    """The evictions in order, those of the jobs ``together`` as one unit each, at the place of its last eviction."""
+    keys, by_job = frozenset(together), dict[str, list[LedgerEntry]]()
+    for eviction in evictions:
+        if eviction.job.key in keys:
+            by_job.setdefault(eviction.job.key, []).append(eviction)
+    for eviction in evictions:
+        unit = by_job.get(eviction.job.key)
+        if unit is None:
+            yield [eviction]
+        elif eviction is unit[-1]:
+            yield unit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -11,14 +11,15 @@ from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.units import EVICTABLE
 from vsched.framework.nominations import reserve_nominations
 from vsched.framework.policy import Policy
-from vsched.framework.proving import prove
 from vsched.framework.registry import Action, Registry
 from vsched.framework.reports.closing import close, is_repeatable
 from vsched.framework.session import Session
 from vsched.framework.times import next_day
 from vsched.framework.trace import Trace
 from vsched.framework.unchanged import LastCycle, is_lasting, is_same, lasting_inputs
-from vsched.model.memo import NO_MEMO, Memo
+from vsched.framework.words import engine as words
+from vsched.model.dump.cycle import report_bytes
+from vsched.model.memo import NO_MEMO, Memo, Unequal
 from vsched.model.plan import WALL_TIME, CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -129,3 +130,23 @@ def end_overdue(session: Session) -> None:
                 if task.status in EVICTABLE and not task.spared and (row := rows.get(task.node)) is not None:
                     statement.evict(job, task, row, OVERDUE)
             statement.commit()
+
+
+PROMISES = ("timeless", "by_job_alone", "by_nodes_alone", "by_request_alone", "votes_by_kind")
+"""What plugins may promise so that their answers are carried over or shared."""
+
+
+def prove(report: CycleReport, fresh: CycleReport, policy: Policy, registry: Registry) -> None:
+    """Raises Unequal where the reports differ; ``fresh`` was made without a memo."""
+    if report_bytes(msgspec.structs.replace(report, spans=())) == report_bytes(fresh):
+        return
+    raise Unequal(words.keeps_too_much([*_promising_plugins(policy, registry)]))
+
+
+def _promising_plugins(policy: Policy, registry: Registry) -> Iterator[str]:
+    """Plugins of others that promise something, and their promises."""
+    for conf in policy.plugins():
+        plugin = registry.plugins[conf.name]
+        made = [name for name in PROMISES if getattr(plugin, name, False)]
+        if made and not plugin.__module__.startswith("vsched."):
+            yield f"{conf.name} ({', '.join(made)})"

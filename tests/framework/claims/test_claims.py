@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.claim_handlers import Slots, slots
 from tests.support.small import SmallCluster
-from vsched.framework.claims.claims import Claims
+from vsched.framework.claims.claims import Claims, why_unread
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.words.jobs import claims_unread
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.plan import ClaimPlan
+from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
+from vsched.model.pods.shape import PodLabels, ShapeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -143,3 +147,35 @@ def test_a_resource_that_devices_serve_is_a_claim_too() -> None:
     for devices in (extended, made):
         assert Claims(lambda: [Serving([1], {})], 1, devices, scores=True).concerns(asking)
     assert not Claims(lambda: [Serving([1], {})], 1, scores=True).concerns(asking)
+
+
+FORBIDDEN = "403 Forbidden: not for you"
+VOLUME, DEVICE = PodClaims((PodVolume("data"),)), PodClaims((), (PodDevices("gpu", "ns/gpus"),))
+
+
+def task(claims: PodClaims | None) -> Task:
+    shape = ShapeTable().shape(((0, 100),))
+    return Task("u", "ns", "p", "ns/j", shape, PodLabels("ns", ()), Status.PENDING, claims=claims)
+
+
+@pytest.mark.parametrize(
+    ("claims", "kind", "waits"),
+    [
+        pytest.param(None, "PersistentVolumeClaim", False, id="a pod without claims"),
+        pytest.param(VOLUME, "PersistentVolumeClaim", True, id="claims of volumes"),
+        pytest.param(VOLUME, "PersistentVolume", True, id="volumes"),
+        pytest.param(VOLUME, "StorageClass", True, id="storage classes"),
+        pytest.param(VOLUME, "CSINode", False, id="limits may be unknown"),
+        pytest.param(VOLUME, "ResourceSlice", False, id="devices, which the pod does not claim"),
+        pytest.param(DEVICE, "ResourceClaim", True, id="claims of devices"),
+        pytest.param(DEVICE, "ResourceSlice", True, id="devices"),
+        pytest.param(DEVICE, "DeviceClass", True, id="device classes"),
+        pytest.param(DEVICE, "PersistentVolume", False, id="volumes, which the pod does not claim"),
+    ],
+)
+def test_a_pod_waits_for_kinds_that_its_claims_need(claims: PodClaims | None, kind: str, waits: bool) -> None:
+    found = why_unread(task(claims), {kind: FORBIDDEN})
+    assert (found is not None) is waits
+    if found is not None:
+        assert found.message == claims_unread(kind, FORBIDDEN)
+    assert why_unread(task(claims), {}) is None

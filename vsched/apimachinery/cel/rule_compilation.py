@@ -10,13 +10,12 @@ from typing import Any
 import orjson
 
 from vsched.apimachinery.cel.declarations import cardinality, declared, most_held
-from vsched.apimachinery.cel.rule_costs import RuleCosts
 from vsched.apimachinery.cel.validation_rules import RULES, VARIABLES, correlates, escaped, fields_of, is_embedded
 from vsched.apimachinery.meta.api_errors import FieldCause
 from vsched.apimachinery.meta.field_errors import forbidden, invalid_value, not_supported, required
 from vsched.apimachinery.meta.kinds import Obj
 from vsched.cel import expressions as cel
-from vsched.cel.costs import Declared, estimate
+from vsched.cel.costs import MOST, Declared, estimate
 from vsched.cel.errors import NotCompiled
 from vsched.cel.syntax import MOST_DEPTH, parsed
 from vsched.cel.tokens import SyntaxProblem
@@ -201,3 +200,40 @@ def _leads_somewhere(schema: Any, path: str) -> bool:
         additional = schema.get("additionalProperties")
         schema = (schema.get("properties") or {}).get(name, additional if isinstance(additional, dict) else None)
     return isinstance(schema, dict)
+
+
+MOST_OF_RULE, MOST_OF_SCHEMA = 10_000_000, 100_000_000
+_NAMED = 4
+"""So many rules of a schema that costs too much are named; they are those that cost the most."""
+_HINT = "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are"
+_PART = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+_TOTAL = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+
+
+class RuleCosts:
+    """The costs of the rules of one schema."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, str]] = []
+
+    def add(self, what: str, cost: int, path: str) -> Iterator[FieldCause]:
+        """Counts an expression, and tells it if it alone may cost too much."""
+        self._found.append((min(cost, MOST), path))
+        if cost > MOST_OF_RULE:
+            yield forbidden(path, _exceeds(f"estimated {what} cost", cost, MOST_OF_RULE))
+
+    def of_all(self, path: str) -> Iterator[FieldCause]:
+        """Whether all together may cost too much."""
+        total = sum(cost for cost, _ in self._found)
+        if total <= MOST_OF_SCHEMA:
+            return
+        dear = sorted((each for each in self._found if each[0] >= MOST_OF_SCHEMA // 100), key=lambda each: -each[0])
+        for _, where in dear[:_NAMED]:
+            yield forbidden(where, _PART)
+        yield forbidden(path, _exceeds(_TOTAL, total, MOST_OF_SCHEMA))
+
+
+def _exceeds(what: str, cost: int, limit: int) -> str:
+    factor = cost / limit
+    times = "more than 100x" if factor > 100 else f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    return f"{what} exceeds budget by factor of {times} ({_HINT} declared)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import click
@@ -13,9 +14,11 @@ from vsched.cli.ask.cluster import ClusterFlags
 from vsched.cli.rbac import words
 from vsched.daemon.permissions.needs import Right, reasons
 from vsched.errors import BadInput
-from vsched.kube.paths import namespace_and_name
+from vsched.kube.client import ApiClient
+from vsched.kube.paths import ApiResource, namespace_and_name
 from vsched.settings import Settings
 from vsched.settings.installed import registry
+from vsched.together import together
 
 EPILOG = """\b
 Examples:
@@ -102,7 +105,7 @@ def text_of(manifest: Obj) -> str:
 def _check(cluster: ClusterFlags, found: Reasons) -> None:
     """Print each right that the account lacks, and what stops without it; raises BadInput if there are some."""
     from vsched.cli.ask.cluster import with_client
-    from vsched.cli.rbac.check import lacking
+    from vsched.cli.rbac.command import lacking
 
     lacks = with_client(cluster, lambda client: lacking(client, sorted(found)))
     for right in lacks:
@@ -133,3 +136,35 @@ def _settings(policy_file: Any) -> Settings | None:
     from vsched.settings.load import load_file
 
     return None if policy_file is None else load_file(policy_file, registry())
+
+
+REVIEWS = ApiResource("authorization.k8s.io", "v1", "selfsubjectaccessreviews", namespaced=False)
+AT_ONCE = 16
+
+
+async def lacking(client: ApiClient, rights: Sequence[Right]) -> list[Right]:
+    """Those of the rights that the account of this client does not have."""
+    found, left = [], iter(rights)
+    while some := list(islice(left, AT_ONCE)):
+        answers = await together(*(_may(client, right) for right in some))
+        found += [right for right, may in zip(some, answers, strict=True) if not may]
+    return found
+
+
+async def _may(client: ApiClient, right: Right) -> bool:
+    resource, _, subresource = right.resource.partition("/")
+    attributes = {
+        "verb": right.verb,
+        "group": right.group,
+        "resource": resource,
+        "subresource": subresource,
+        "namespace": right.namespace,
+        "name": right.name,
+    }
+    review = {
+        "apiVersion": REVIEWS.api_version,
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": attributes},
+    }
+    answer = await client.create(REVIEWS.path(), review)
+    return bool(answer["status"]["allowed"])

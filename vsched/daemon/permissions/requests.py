@@ -293,7 +293,7 @@ OF_NODES: tuple[RequestKind, ...] = (
 
 OF_LOCKS: tuple[RequestKind, ...] = (
     *_row(words.LOCKS, "writes.locked_bindings.LockingDispatcher._read", "get", "", "nodes", places),
-    *_row(words.LOCKS, "writes.node_locks.lock_write", "patch", "", "nodes", places),
+    *_row(words.LOCKS, "writes.locked_bindings.lock_write", "patch", "", "nodes", places),
 )
 """What is asked where the policy locks nodes."""
 

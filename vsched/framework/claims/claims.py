@@ -11,8 +11,9 @@ from typing import NamedTuple
 from vsched.framework.claims.devices.shortages import DeviceShortage, MeasuresShortages
 from vsched.framework.claims.handler import ONE_WAY, ClaimHandler, ClaimWays
 from vsched.framework.claims.task_claims import TaskClaims
-from vsched.framework.claims.unread import why_unread
+from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
+from vsched.framework.words import jobs as words
 from vsched.model.claims.catalogue import NO_CLAIMS, DeviceCatalogue
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.pods.task import Task
@@ -227,3 +228,22 @@ class Claims:
 def _obstacle(task: Task, handlers: Sequence[ClaimHandler], unread: Mapping[str, str]) -> Refusal | None:
     found = why_unread(task, unread)
     return found or next((found for handler in handlers if (found := handler.obstacle(task)) is not None), None)
+
+
+OF_VOLUMES = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+"""Kinds without which nothing is known of volume claims. Without the others only limits are not known."""
+OF_DEVICES = ("ResourceClaim", "ResourceSlice", "DeviceClass")
+"""The same for ResourceClaims."""
+UNREAD = "ClaimsUnread"
+"""The reason of such a refusal, for programs."""
+
+
+def why_unread(task: Task, kinds: Mapping[str, str]) -> Refusal | None:
+    """The refusal of a task whose claims need one of these kinds, which cannot be read; None where it needs none."""
+    if not kinds or task.claims is None:
+        return None
+    needed = (*(OF_VOLUMES if task.claims.volumes else ()), *(OF_DEVICES if task.claims.devices else ()))
+    for kind in needed:
+        if kind in kinds:
+            return Refusal(UNREAD, words.claims_unread(kind, kinds[kind]), code=Code.CLAIM)
+    return None

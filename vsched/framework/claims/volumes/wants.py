@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
 import msgspec
 
 from vsched.framework.claims.handler import ClaimRules
+from vsched.framework.claims.volumes import words
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
-from vsched.framework.claims.volumes.obstacles import not_there, refused, unbound, unusable
 from vsched.framework.claims.volumes.static import VolumeNeed, is_for
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.words import volume_gone
+from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
 from vsched.kernels.volumes import ZONE_LABELS, Terms
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import ONCE_POD, Volume, VolumeClaim
+from vsched.model.pods.claims import PodVolume
 from vsched.model.pods.task import Task
 
 Zones = tuple[tuple[str, str], ...]
@@ -194,3 +196,43 @@ class Resolver:
         if place is None:
             place = self._places[affinity, zones] = VolumePlace(affinity, zones)
         return place
+
+
+CLAIM_REFUSED = "VolumeClaim"
+"""The reason of a task whose claim cannot be used on any node."""
+
+
+def refused(message: str, claim: str) -> Refusal:
+    """The refusal of a task for one of its claims (``namespace/name``)."""
+    return Refusal(CLAIM_REFUSED, message, code=Code.CLAIM, subject=claim)
+
+
+def not_there(task: Task, volume: PodVolume, known: Container[str]) -> Refusal:
+    """The refusal of a task one of whose claims is not among the ``known``."""
+    key = f"{task.namespace}/{volume.claim}"
+    if volume.ephemeral:
+        return refused(words.not_made(volume.claim), key)
+    own = task.claims.volumes if task.claims is not None else ()
+    gone = [one.claim for one in own if not one.ephemeral and f"{task.namespace}/{one.claim}" not in known]
+    return refused(words.not_found(gone), key)
+
+
+def unbound(claim: VolumeClaim, *, has_class: bool) -> Refusal:
+    """The refusal of a task whose claim is not bound, and will not be for the task."""
+    name = claim.key.partition("/")[2]
+    if not claim.storage_class and not claim.volume:
+        return refused(words.names_no_class(name), claim.key)
+    if has_class or not claim.storage_class:
+        return refused(words.not_bound(name), claim.key)
+    return refused(words.no_class(name, claim.storage_class), claim.key)
+
+
+def unusable(task: Task, volume: PodVolume, claim: VolumeClaim) -> Refusal | None:
+    """Why a claim that exists cannot be used by the task, whatever its volume; None where it can."""
+    if claim.lost:
+        return refused(words.lost(volume.claim, claim.volume), claim.key)
+    if claim.deleting:
+        return refused(words.deleting(volume.claim), claim.key)
+    if volume.ephemeral and claim.owner != task.uid:
+        return refused(words.not_owner(claim.key, task.key), claim.key)
+    return None

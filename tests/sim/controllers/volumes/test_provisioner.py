@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.support import volumes
 from vsched.apimachinery.meta.label_selectors import matches_label_selector
-from vsched.sim.controllers.volumes.capacities import CapacityIndex
+from vsched.sim.controllers.volumes.provisioner import CapacityIndex
 from vsched.sim.store.store import key_of
 
 LABELS = st.dictionaries(st.sampled_from(["zone", "host"]), st.sampled_from(["a", "b"]))

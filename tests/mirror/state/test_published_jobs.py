@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.mirror.state.job_changes import JobChanges
+from vsched.mirror.state.published_jobs import JobChanges
 
 KEYS = st.integers(0, 200).map(lambda number: f"ns/{number}")
 CHANGES = st.lists(st.tuples(KEYS, st.booleans()), max_size=300)
