@@ -93,9 +93,12 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """With ``-n auto``, more than there are cores: some tests wait for sockets, children and timers."""
+    """With ``-n auto``, one more than there are cores: some tests wait for sockets, children and timers.
+
+    Each imports and collects all tests, which takes several seconds of the processor.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return 2 * cores
+    return cores + 1
 
 
 ON_VIRTUAL_TIME = ("collectors", "controllers", "daemon", "sim", "writes")
