@@ -90,6 +90,7 @@ SENTENCES = [
     (log.TRACES_LOST, "traces cannot be sent, spans are lost"),
     (log.TRACES_GO_ON, "traces can be sent again"),
     (log.AUDIT_LOST, "audit log cannot be written, lines are lost"),
+    (log.NOT_COLLECTED, "the collector takes no log records"),
     (log.AUDIT_GOES_ON, "audit log can be written again"),
     (log.WORK_TRACE_LOST, "work trace cannot be written, lines are lost"),
     (log.TOO_MANY_LINES, "too many lines wait for the disk"),
@@ -111,6 +112,10 @@ SENTENCES = [
     (
         options.NO_OPENTELEMETRY,
         "--otlp-endpoint: OpenTelemetry is not installed (expected: pip install 'vsched[otel]')",
+    ),
+    (
+        options.AUDIT_WITHOUT_ENDPOINT,
+        "--audit-log-otlp: there is no collector to send to (expected --otlp-endpoint with it)",
     ),
     (
         options.bad_otlp_endpoint("c:1"),

@@ -216,7 +216,7 @@ class Daemon:
             LongLived("policy file", self._follow_policy, words.POLICY_FILE),
             LongLived("heartbeat", Heartbeat(self.telemetry, self.caller).run, words.HEARTBEAT),
             LongLived("upkeep", self._upkeep.run, words.UPKEEP),
-            *(() if self.audit is None else (LongLived("audit log", self.audit.run, words.AUDIT),)),
+            *(LongLived(each.name, each.run, words.AUDIT) for each in (self.audit.outlets if self.audit else ())),
             *(() if self.work is None else (LongLived("work trace", self.work.run, words.WORK_TRACE),)),
         )
 

@@ -183,6 +183,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """So many files are kept, with the one that is written."""
     otlp_endpoint: str = ""
     """The URL of the collector that traces are sent to, by OTLP over HTTP; empty for none."""
+    audit_log_otlp: bool = False
+    """Whether decisions are sent there, too, as log records."""
     trace_share: float = 1.0
     """The share of sessions that are traced, at most."""
     event_qps: float = 50.0
@@ -267,6 +269,8 @@ def check(options: Options) -> None:
         raise BadInput(words.WEBHOOK_WITHOUT_TLS)
     if options.otlp_endpoint and not OTLP_ENDPOINT.fullmatch(options.otlp_endpoint):
         raise BadInput(words.bad_otlp_endpoint(options.otlp_endpoint))
+    if options.audit_log_otlp and not options.otlp_endpoint:
+        raise BadInput(words.AUDIT_WITHOUT_ENDPOINT)
     _check_shadow(options)
     if options.tls_secret:
         tls_secret_of(options)

@@ -299,6 +299,7 @@ flag = flags_of(Options)
     "[default: none]",
     metavar="URL",
 )
+@flag("--audit-log-otlp", help="send each decision to this collector, too, as a log record")
 @flag("--trace-share", help="largest share of sessions to trace", type=SHARE, default="100%")
 @flag("--event-qps", help="Events per second", type=click.FloatRange(0.1, 10_000))
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="log level")

@@ -35,6 +35,7 @@ from vsched.writes.writer import Write, Writer, WriteResult, may_help
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
+    from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
     from opentelemetry.trace import Span
 
@@ -59,19 +60,14 @@ class Tracing:
         """
         try:
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-            from opentelemetry.sdk.resources import Resource
             from opentelemetry.sdk.trace import TracerProvider
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
             from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
             from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
         except ImportError:
             raise BadInput(option_words.NO_OPENTELEMETRY) from None
-        # What it says of a collector that does not answer is said here, once.
-        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-        resource = {"service.name": "vsched", "service.version": __version__, "service.instance.id": gethostname()}
-        self._provider = TracerProvider(
-            ParentBased(TraceIdRatioBased(share)), Resource.create(resource), shutdown_on_exit=False
-        )
+        quiet()
+        self._provider = TracerProvider(ParentBased(TraceIdRatioBased(share)), described(), shutdown_on_exit=False)
         exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=EXPORT_SECONDS)
         self._exporter = _telling(exporter, worry)
         self._provider.add_span_processor(
@@ -287,6 +283,19 @@ def _telling(exporter: SpanExporter, worry: Callable[..., Any]) -> Any:
             return exporter.force_flush(timeout_millis)
 
     return Telling()
+
+
+def quiet() -> None:
+    """What OpenTelemetry logs of a collector that does not answer is said by the daemon, once."""
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+
+
+def described() -> Resource:
+    """What a collector is told of this process."""
+    from opentelemetry.sdk.resources import Resource
+
+    known = {"service.name": "vsched", "service.version": __version__, "service.instance.id": gethostname()}
+    return Resource.create(known)
 
 
 def _root() -> Context:

@@ -26,6 +26,7 @@ WEBHOOK_WITHOUT_TLS = (
 
 
 NO_OPENTELEMETRY = "--otlp-endpoint: OpenTelemetry is not installed (expected: pip install 'vsched[otel]')"
+AUDIT_WITHOUT_ENDPOINT = "--audit-log-otlp: there is no collector to send to (expected --otlp-endpoint with it)"
 
 
 def bad_otlp_endpoint(given: str) -> str:

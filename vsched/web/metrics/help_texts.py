@@ -38,7 +38,7 @@ MEANINGS: dict[str, str] = {
     "vsched_rollout_taken_back": "1 after the policy's rollout was taken back, until it is edited.",
     "vsched_watchers": "Clients of /events.",
     "vsched_foreign_bindings_total": "Pods of this scheduler that another scheduler bound. Must stay 0.",
-    "vsched_audit_lines_total": "Lines of the audit log, by whether they were written or lost.",
+    "vsched_audit_lines_total": "Lines of the audit log, by what became of them, in the file and at the collector.",
     "vsched_trace_spans_total": "Spans of traces, by whether they were sent or lost.",
     "vsched_work_trace_lines_total": "Lines of the work trace, by whether they were written or lost.",
     "vsched_vcjobs_left_alone": "1 while Volcano's own controllers manage vcjobs.",
