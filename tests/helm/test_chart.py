@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from importlib import resources
 from itertools import product
+from random import Random
 
 import jsonschema
 import pytest
@@ -32,6 +33,7 @@ from tests.support.charts import (
     one,
     options_in,
 )
+from tests.support.examples import seeds
 from vsched.apimachinery.objects.crds import shipped_definitions
 from vsched.cli.run.command import command
 from vsched.daemon.lead.leader_address import LEADER_LABEL
@@ -403,6 +405,29 @@ def test_every_value_that_may_be_set_is_in_the_file_of_values() -> None:
         "/global",
         *(f"/policy/content/{key}" for key in ("configurations", "metrics", "schedulePeriod", "autoscaling")),
     }
+
+
+@pytest.mark.parametrize("seed", seeds(12, "values that an older chart did not have"))
+def test_a_value_that_an_older_chart_did_not_have_is_not_needed_or_named(seed: int) -> None:
+    """``helm upgrade --reuse-values`` takes them from the release before."""
+    paths = sorted(stated(yaml.safe_load((CHART / "values.yaml").read_text())))
+    *above, name = Random(seed).choice(paths).strip("/").split("/")
+    values: Obj = {}
+    inner = values
+    for key in above:
+        inner = inner.setdefault(key, {})
+    inner[name] = None
+    said = refusal_of(values)
+    assert not said or f"missing property '{name}'" in said
+
+
+def refusal_of(values: Obj) -> str:
+    """What Helm says against values; empty where it takes them."""
+    try:
+        files_of(values)
+    except helm.HelmError as refused:
+        return str(refused)
+    return ""
 
 
 def test_flags_of_one_s_own_are_passed_on() -> None:
