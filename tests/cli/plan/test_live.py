@@ -321,8 +321,8 @@ def test_another_half_life_divides_the_cluster_otherwise(tmp_path: Path) -> None
     asker = Asker(tmp_path, replace(recording, snapshot=replace(recording.snapshot, history=history)))
     shorter = asker.file("shorter.yaml", remembers.replace("halfLife: 24h", "halfLife: 1h"))
     changed = asker.changes("--config", shorter)["queues"]
-    assert changed["a"]["deserved.cpu"] == ["4288m", "7756m"]
-    assert changed["b"]["deserved.cpu"] == ["3712m", "244m"]
+    assert changed["a"]["deserved.cpu"] == ["4288m", "7758m"]
+    assert changed["b"]["deserved.cpu"] == ["3712m", "242m"]
     assert changed["a"][pages_words.TIMES_ITS_SHARE] == [0.93, 0.06]
     assert f"{pages_words.TIMES_ITS_SHARE} 0.93 → 0.06" in " ".join(asker.ask("--config", shorter).stdout.split())
 
