@@ -11,8 +11,8 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache, partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import PurePath
 from types import CodeType, FrameType
 from typing import Annotated, TypedDict
@@ -62,21 +62,21 @@ Sampler = Callable[[float], ProfileShown]
 def profile_route() -> Route:
     """The route; one request is answered at a time."""
     sampler = ThreadPoolExecutor(1, "profile")
-    at_work = threading.Lock()
+    at_work: Future[ProfileShown] | None = None
 
     async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal at_work
         try:
             seconds = seconds_of(request.query)
         except BadInput as error:
             return as_json({"error": str(error)}, 400)
         if CLOCK.get() is not None:
             raise Unavailable(answers_words.NO_REAL_TIME)
-        if not at_work.acquire(blocking=False):
+        # Whoever asked may be gone, and the thread still samples.
+        if at_work is not None and not at_work.done():
             raise Unavailable(answers_words.PROFILE_UNDER_WAY)
-        try:
-            found = await asyncio.get_running_loop().run_in_executor(sampler, partial(sample, seconds))
-        finally:
-            at_work.release()
+        at_work = sampler.submit(sample, seconds)
+        found = await asyncio.wrap_future(at_work)
         return await aside(lambda: as_json(found))
 
     seconds = QueryParameter("seconds", words.PROFILE_SECONDS, Annotated[float, Meta(gt=0, le=SECONDS_MAX)])
