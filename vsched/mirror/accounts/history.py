@@ -92,9 +92,10 @@ class HistoryBook:
 
         As long as nothing changes it is counted in steps, so that what follows from it holds until the next one.
         """
-        if changed or total != self._total or now >= self._at + STEP_SECONDS:
+        moved = {holder: vector for holder, vector in changed.items() if (vector or None) != self._held_by.get(holder)}
+        if moved or total != self._total or now >= self._at + STEP_SECONDS:
             self.advance(now)
-        self.see(axis, total, changed)
+        self.see(axis, total, moved)
 
     def see(self, axis: ResourceAxis, total: Mapping[int, int], changed: Mapping[Holder, Vector | None]) -> None:
         """Set what the nodes have and what holders hold from now on; None for those that hold nothing any more."""

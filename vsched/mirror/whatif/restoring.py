@@ -81,8 +81,7 @@ class RestoredMirror(PaperMirror):
         inputs.offer(snapshot.node_pools)
         inputs.mask(snapshot.masks)
         if not snapshot.history.is_empty:
-            total = dict(enumerate(snapshot.total))
-            self.history.adopt(snapshot.history, snapshot.axis, total)
+            self.history.adopt(snapshot.history, snapshot.axis, self.stores.nodes.total)
         self.assumptions.advance(snapshot.previous)
         self._first = True
         """Whether no snapshot has been made yet."""
