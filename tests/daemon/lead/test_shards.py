@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
+import msgspec
 import orjson
 import pytest
 
@@ -18,7 +19,7 @@ from tests.support.running import gang, node, nodes_of, queue_status, status_of
 from tests.support.sharded import held, of_queue, queue
 from tests.support.waiting import until
 from vsched.clock import FakeClock
-from vsched.daemon.lead.lending import LENT
+from vsched.daemon.lead.lending import LENT, Loan, Notes
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options, check
@@ -207,6 +208,22 @@ async def test_whose_a_pod_is_follows_from_what_is_known_now_though_the_snapshot
         assert [found.owns(task) for task in tasks.values()] == [False, False]  # another daemon may know their jobs
         cache.stores.jobs.adopt(later.snapshot(NOW))
         assert {key: found.owns(task) for key, task in tasks.items()} == {"ns/a": True, "ns/b": False}
+
+
+async def test_a_pod_on_a_node_of_another_shard_or_on_one_that_is_lent_may_be_bound_by_its_daemon() -> None:
+    """It may know an older PodGroup of that name, in a queue of its own."""
+    nodes = "".join(f"node n{number} cpu=4\n" for number in range(8))
+    jobs = "queue ours vsched.io/shard=0\njob ns/a queue=ours pods=1 cpu=1"
+    cache, clock, url = mirror(manifests(nodes + jobs)), FakeClock(), Connection("http://nowhere")
+    async with ApiClient(url) as client:
+        election = ShardElection(LeaseSettings(), 2, url, Telemetry(clock), lambda: None)
+        election._electors[0].leading.set()
+        found = ShardMirror(cache, election, ShardDivision(2), client, ("vsched",), clock, lambda: None, None)
+        (task,) = found.snapshot(NOW).jobs["ns/a"].tasks.values()
+        own, others = ([f"n{n}" for n in range(8) if found._slice_of(f"n{n}") == shard] for shard in (0, 1))
+        found._lending.adopt(0, Notes({}, {own[0]: Loan(1, 1)}))
+        owned = {node: found.owns(msgspec.structs.replace(task, node=node)) for node in (*own, *others)}
+    assert owned == {**dict.fromkeys(own, True), own[0]: False, **dict.fromkeys(others, False)}
 
 
 async def test_a_node_on_which_the_first_pods_of_a_gang_are_being_bound_is_not_lent() -> None:

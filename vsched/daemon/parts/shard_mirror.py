@@ -166,13 +166,20 @@ class ShardMirror:
         return shard in self._election.shards
 
     def owns(self, task: Task) -> bool:
-        """Whether a pod belongs to a job that is decided on here.
+        """Whether nobody else may have bound a pod: its job is decided on here, and its node is neither another shard's
+        nor lent.
 
-        The latest snapshot may be older than the job. Where its PodGroup is unknown, another daemon may know it.
+        The latest snapshot may be older than the job. Where its PodGroup is unknown, another daemon may know it. It may
+        also be that another daemon has seen less. A PodGroup that is made anew in another queue changes its shard. The
+        other daemon goes on for the one before until its watch shows that, on its own nodes.
         """
         jobs, latest = self._mirror.stores.jobs, self._latest
         job = None if jobs.spec(task.job) is None else jobs.job(task.job)
-        return job is not None and latest is not None and self.division.shard_of_job(job, latest.queues) in self._held
+        if job is None or latest is None or self._slice_of(task.node) not in (*self._held, None):
+            return False
+        if task.node in self._lending.barred():
+            return False
+        return self.division.shard_of_job(job, latest.queues) in self._held
 
     def decided_by(self, namespace: str, name: str) -> str:
         """Which other daemon decides about a PodGroup or a pod; empty where this one does, or nobody knows it."""
