@@ -105,7 +105,6 @@ def text_of(manifest: Obj) -> str:
 def _check(cluster: ClusterFlags, found: Reasons) -> None:
     """Print each right that the account lacks, and what stops without it; raises BadInput if there are some."""
     from vsched.cli.ask.cluster import with_client
-    from vsched.cli.rbac.command import lacking
 
     lacks = with_client(cluster, lambda client: lacking(client, sorted(found)))
     for right in lacks:
