@@ -135,8 +135,9 @@ def refuse_overused(session: Session, queue: Queue, pending: PendingByJob, job: 
 def open_gates(session: Session, queue: Queue, job: JobView) -> None:
     """Decide to remove the gates of a job's tasks, one after the other, while the queue has room for them.
 
-    If the queue has no room for all that a gang lacks of its minimum, or limits on running jobs keep the job from
-    starting, none of its gates are removed.
+    The nodes do not matter here, because an autoscaler may add nodes for pods without a gate. A later cycle places the
+    pods, once the API server has removed the gate. If the queue has no room for all that a gang lacks of its minimum,
+    or limits on running jobs keep the job from starting, none of its gates are removed.
     """
     if not may_start(session, job):
         return

@@ -59,12 +59,14 @@ def of_queue(queue: Queue, missing: Unserved) -> list[str]:
     return [_sentence(term, missing[term]) for term in _stated_by_queue(queue) if term in missing]
 
 
-def of_job(job: Job, missing: Unserved) -> list[str]:
-    """What a job's PodGroup states in vain, and one of its pods, a sentence each: the pods of a job are usually alike.
+def first_of(job: Job) -> Task | None:
+    """The pod of a job that is looked at: one that waits, if there is one."""
+    return next(iter((job.pending or job.tasks).values()), None)
 
-    A pod that waits goes first.
-    """
-    first = next(iter((job.pending or job.tasks).values()), None)
+
+def of_job(job: Job, missing: Unserved) -> list[str]:
+    """What a job's PodGroup states in vain, and one of its pods, a sentence each: pods of a job are usually alike."""
+    first = first_of(job)
     stated: list[Term] = [] if job.spec.implicit else [*_stated_by_job(job.spec)]
     if first is not None:
         stated += _stated_by_pod(first)

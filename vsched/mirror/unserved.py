@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from vsched import api
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.framework.unserved import Unserved, of_job, of_queue, unserved
+from vsched.framework.unserved import Unserved, first_of, of_job, of_queue, unserved
 from vsched.mirror.problems import NO_PLUGIN, Problem, Problems, note_problem
 from vsched.model.jobs.job import Job
 from vsched.model.queues.queue import Queue
@@ -58,9 +59,8 @@ class UnservedTerms:
         found = of_job(job, self._missing)
         if not spec.implicit and spec.native is None:
             self._put("PodGroup", key, spec.uid, spec.namespace, spec.name, found)
-        elif job.tasks:
-            first = next(iter((job.pending or job.tasks).values()))
-            self._put("Pod", key, first.uid, first.namespace, first.name, found)
+        elif (pod := first_of(job)) is not None:
+            self._put("Pod", key, pod.uid, pod.namespace, pod.name, found)
         else:
             self._problems.pop(("Pod", key), None)
 
@@ -68,6 +68,6 @@ class UnservedTerms:
         if not sentences or not uid:
             self._problems.pop((kind, key), None)
             return
-        where = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-        message = f"{where}: {'; '.join(sentences)}"
+        named = api.named(kind, api.Metadata(name=name, namespace=namespace))
+        message = f"{named}: {'; '.join(sentences)}"
         note_problem(self._problems, key, Problem(kind, namespace, name, uid, message, False, NO_PLUGIN))

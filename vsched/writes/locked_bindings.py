@@ -1,5 +1,9 @@
 """Bindings that lock their node before: of those of one node, each waits until the device plugin has served the last.
 
+Device plugins look for the pod that is about to start on their node. Where there are two, a plugin may give the devices
+of one to the other. So whoever binds a pod locks its node before, as Volcano and HAMi do it: by an annotation with the
+time. The device plugin removes it once the pod has its devices. A lock that is five minutes old counts no more.
+
 Where a binding fails, its lock is removed at once. A pod that waits for too long is not bound, so that it may go
 elsewhere.
 """
